@@ -57,6 +57,25 @@ def test_an_epsilon_that_protects_little_is_noted(tmp_path, capsys, epsilon, odd
     assert (f"note: epsilon {epsilon} gives a respondent little protection" in told and odds in told) == bool(odds)
 
 
+def test_two_coins_and_ln_3_are_understood(tmp_path, capsys):
+    code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], "--protocol", "two-coins")
+    assert code == 0 and (told["protocol"], told["epsilon"], told["browser"]) == ("two-coins", 1.098612289, True)
+    code, same, _ = run(capsys, tmp_path, *DRINKING[:-1], "ln 3", "--protocol", "two-coins")
+    assert code == 0 and same["epsilon"] == told["epsilon"]
+    code, response, _ = run(capsys, tmp_path, *DRINKING[:-1], "ln 3")
+    assert code == 0 and (response["protocol"], response["epsilon"]) == ("response", told["epsilon"])
+    device = ("--device", str(tmp_path / "phone"))
+    code, given, _ = run(
+        capsys, tmp_path, "survey", "answer", told["survey"], "yes", *device, "--lifetime", "ln 3", "--dry-run"
+    )
+    assert code == 0 and given["epsilon"] == told["epsilon"]
+    for wrong in (("--epsilon", "1"), ("--epsilon", "ln 2")):
+        code, _, err = say(capsys, tmp_path, *DRINKING[:-2], "--protocol", "two-coins", *wrong)
+        assert code == 2 and "Two fair coins cost epsilon ln 3 = 1.09862" in " ".join(err.split())
+    code, _, err = say(capsys, tmp_path, "survey", "new", "?", "--choices", "a,b,c", "--protocol", "two-coins")
+    assert code == 2 and "Two coins choose between two answers" in err
+
+
 def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
     code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", " The city clinic ")
     assert code == 0 and told["asker"] == "The city clinic"

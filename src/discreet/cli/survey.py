@@ -38,7 +38,7 @@ def new(
     question: Annotated[str, typer.Argument(help="The question for the respondents.")],
     choices: Annotated[str | None, typer.Option("--choices", help="Possible answers, separated by commas.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Epsilon that one answer costs its respondent.")
+        str | None, typer.Option("--epsilon", help="Epsilon that one answer costs its respondent: 1.1, or 'ln 3'.")
     ] = None,
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="How answers are randomized. Default: the best protocol.")
@@ -58,10 +58,10 @@ def new(
     as_json: Json = False,
 ) -> None:
     """Create a survey. Reports which protocol was chosen, and why."""
-    from discreet.surveys.collector.randomizer_design import AnswerDomain, design_randomizer
+    from discreet.surveys.collector.randomizer_design import FIXED_EPSILON, AnswerDomain, design_randomizer
     from discreet.surveys.collector.survey_definition import Survey
 
-    if epsilon is None:
+    if epsilon is None and protocol != FIXED_EPSILON:
         raise UsageError("Say how much epsilon one answer costs its respondent.", hint=Message(Flag("epsilon", 1.1)))
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
     answers = AnswerDomain(choices=listed, low=low, high=high, step=step, words=words)

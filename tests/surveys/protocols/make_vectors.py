@@ -21,7 +21,7 @@ from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
 from discreet.surveys.protocols.grid_numbers import Duchi, MeanRandomizer
 from discreet.surveys.protocols.hadamard import HadamardResponse
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
-from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomized_response import RandomizedResponse, TwoCoins
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
@@ -75,6 +75,8 @@ def randomizers() -> Iterator[Randomizer]:
         for grid in GRIDS:
             yield number(**grid, epsilon="0.5")
             yield number(**grid, epsilon="3")
+    yield TwoCoins(YES_NO)
+    yield TwoCoins(UNICODE[:2], epsilon="2")
 
 
 def answers(randomizer: Randomizer) -> list[Any]:

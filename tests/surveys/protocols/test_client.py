@@ -273,7 +273,8 @@ def costlier() -> list[tuple[str, dict[str, Any]]]:
                 heads = made.numbers().get(name)
                 if isinstance(heads, int) and made.protocol != "duchi":
                     less = max(heads // 10**6, 1) * sign
-                    found.append(("claims", changed(made, numbers={name: heads + less})))
+                    words = "fair" if made.protocol == "two-coins" else "claims"
+                    found.append((words, changed(made, numbers={name: heads + less})))
     tiny = RandomizedResponse(YES_NO, epsilon="1e-6")
     found.append(("claims", changed(tiny, numbers={"lie": tiny.lie.heads - 1})))
     rappor = Rappor(epsilon="4", once="2", wide=32)
@@ -349,6 +350,7 @@ MUTANTS = [
     ("Math.ceil(count / 8)", "Math.floor(count / 8) + 1"),
     ("getBigUint64(8 * index, true)", "getBigUint64(8 * index, false)"),
     ("found[lane] >= bound", "found[lane] > bound"),
+    ("truthful ? code : Number(!second)", "truthful ? code : Number(second)"),
     ("place + 1 + wholeBelow(many - 1, source)", "place + wholeBelow(many, source)"),
     ("bits[place] = !bits[place];", "bits[place] = true;"),
     ("held[code] = !without;", "held[code] = true;"),

@@ -392,6 +392,20 @@ class Response extends Choices {
   }
 }
 
+/** Two fair coins: heads on the first is the truth, else the second says which. Draws: both, whatever they show. */
+class TwoCoins extends Response {
+  constructor(options, numbers) {
+    super(options, numbers);
+    need(this.choices.length === 2 && 4 * this.lie === this.truth + this.lie, "The survey's two coins are not fair.");
+  }
+
+  noised(code, source) {
+    const [truthful] = flips(2 * this.lie, this.planes, 1, source);
+    const [second] = flips(2 * this.lie, this.planes, 1, source);
+    return wholeBytes(truthful ? code : Number(!second), this.width);
+  }
+}
+
 /** One bit a choice, each by a coin of its own. Draws: every bit by the other coin, then the answer's own. */
 class Unary extends Choices {
   constructor(options, numbers) {
@@ -1006,6 +1020,7 @@ class Hybrid extends Numbers {
 
 const KINDS = new Map([
   ["response", Response],
+  ["two-coins", TwoCoins],
   ["symmetric-unary", Unary],
   ["unary", Unary],
   ["hashing", LocalHashing],

@@ -82,7 +82,7 @@ class Device:
         `limit` new ones were drawn in the last `period`, or if all reports together would cost more than `lifetime`. A
         stored report is free.
         """
-        most = None if lifetime is None else exact.positive(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
+        most = None if lifetime is None else exact.epsilon(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
         _check(limit, period)
         named, answered = _round(round), randomizer.canonical(value)
         with open_device_store(Path(self.folder)) as (store, key):

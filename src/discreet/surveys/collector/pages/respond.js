@@ -9,7 +9,9 @@ const LISTED = 12;
 /** More of them than this are counted, not named. */
 const NAMED = 24;
 /** Protocols whose report on two choices is how one coin fell, or two. */
-const COINED = new Set(["response", "unary", "symmetric-unary", "basic-rappor"]);
+const COINED = new Set(["response", "two-coins", "unary", "symmetric-unary", "basic-rappor"]);
+/** Of those, the ones whose report is one of the choices. */
+const SAYING = new Set(["response", "two-coins"]);
 const REPEATED = "This answer arrived before; it counts once.";
 /** From this epsilon on a report is hard to deny. */
 const WEAK = 3;
@@ -157,14 +159,15 @@ function showCoins(value, report) {
   const two = coins.choices?.length === 2 && COINED.has(coins.protocol);
   at("coins").hidden = at("fell").hidden = !two;
   if (!two) return;
-  if (coins.protocol === "response") {
+  if (SAYING.has(coins.protocol)) {
     const [said] = coins.supported(report);
     const kept = said === value;
+    const [who, often] = pair() ? ["The coin", "It keeps"] : ["The two coins", "They keep"];
     at("coins").replaceChildren(coinOf(said, kept ? "your answer" : "the other answer", kept));
     const odds = percent(coins.kept);
     at("fell").textContent = kept
-      ? `The coin kept your answer. It keeps an answer ${odds} of the time.`
-      : `The coin changed your answer to the other one. It keeps an answer ${odds} of the time.`;
+      ? `${who} kept your answer. ${often} an answer ${odds} of the time.`
+      : `${who} changed your answer to the other one. ${often} an answer ${odds} of the time.`;
     return;
   }
   const supported = coins.supported(report);
@@ -188,7 +191,7 @@ function coinOf(face, caption, heads) {
 function told(report) {
   if (!coins.choices) return [made("p", coins.meaning(report))];
   const supported = coins.supported(report);
-  if (coins.protocol === "response") return [made("p", `“${supported[0]}”`)];
+  if (SAYING.has(coins.protocol)) return [made("p", `“${supported[0]}”`)];
   if (!supported.length) return [made("p", "None of the choices.")];
   const [some, all] = [supported.length, coins.choices.length].map((many) => many.toLocaleString("en"));
   if (supported.length > NAMED) return [made("p", `It reports ${some} of the ${all} choices.`)];
