@@ -46,8 +46,8 @@ def nobody(clinic):
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch):
     """Results rest for a second between looks; tests do not."""
-    monkeypatch.setattr("discreet.surveys.collector.results.REST_S", 0.0)
-    monkeypatch.setattr("discreet.surveys.collector.results.SHARE", 1e9)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.REST_S", 0.0)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.SHARE", 1e9)
 
 
 SMOKE = {"question": "Do you smoke?", "kind": "choices", "choices": "yes\nno", "epsilon": "1.1", "minimum": "20"}

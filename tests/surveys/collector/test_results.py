@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import StoreFault, UsageError
-from discreet.surveys.collector import results as module
+from discreet.surveys.collector import live_results as module
 from discreet.surveys.collector.app import CLIENT
+from discreet.surveys.collector.live_results import LiveResults
 from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS, AnswerDomain, design_randomizer
 from discreet.surveys.collector.results import (
-    LiveResults,
     SurveyTally,
     summary,
     takes_words,

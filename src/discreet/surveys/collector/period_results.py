@@ -1,0 +1,194 @@
+"""What the reports of a survey with periods say: an estimate for each period, and how it changed between periods.
+
+Reports of different periods are never added up: with memoized coins a device sends the same report in each, so that
+the noise of two periods is not independent, and nobody but the device could say which reports are copies.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import exact
+from discreet.errors import UsageError
+from discreet.surveys.collector.results import SurveyTally, takes_words
+from discreet.surveys.collector.survey_definition import Survey
+from discreet.surveys.protocols.collection_periods import PERIOD_BYTES, CollectionPeriods
+from discreet.surveys.protocols.estimate import UNBIASED, Estimate, Mean, normal_half_width
+from discreet.surveys.protocols.randomizer import Randomizer
+
+#: The label of a mean among estimates that have labels.
+_MEAN = ""
+Interval = tuple[float, float]
+
+
+class PeriodTallies:
+    """The reports of one survey with periods, summed up for each of them."""
+
+    def __init__(self, randomizer: Randomizer) -> None:
+        self._randomizer = randomizer
+        self.periods: dict[int, SurveyTally] = {}
+        self.n = 0
+
+    def add(self, reports: NDArray[np.uint8]) -> None:
+        """Count these, too. A report begins with the number of its period."""
+        if not len(reports):
+            return
+        numbers = reports[:, :PERIOD_BYTES].astype(np.int64) @ (256 ** np.arange(PERIOD_BYTES - 1, -1, -1))
+        inner = np.ascontiguousarray(reports[:, PERIOD_BYTES:])
+        for number in np.unique(numbers).tolist():
+            tally = self.periods.setdefault(number, SurveyTally(self._randomizer))
+            tally.add(inner[numbers == number])
+        self.n += len(reports)
+
+
+def final_periods(periods: CollectionPeriods, now: float) -> int:
+    """How many periods, from the first on, take no more reports: each is open until the next one is over."""
+    return min(max(periods.number_at(now) - 2, 0), periods.periods)
+
+
+def period_summary(
+    survey: Survey,
+    tallies: PeriodTallies,
+    *,
+    confidence: float = 0.95,
+    words: Sequence[str] | None = None,
+    now: float | None = None,
+    only_final: bool = False,
+) -> dict[str, Any]:
+    """An estimate for each period that has enough reports, and the changes between them.
+
+    Guarantee: for each choice, all intervals of periods hold together with the stated confidence, and so do all
+        intervals of changes. (As far as a single interval does: see `Estimate.interval`.)
+    Because: each of m intervals has the confidence 1 - (1 - confidence) / m. A change's interval is made of those of
+        its two periods (`change_interval`), whose noise is independent or, with memoized coins, goes the same way.
+    """
+    normal_half_width(confidence)  # refuses what is no confidence
+    assert survey.periods is not None
+    periods, moment = survey.periods, time.time() if now is None else now
+    last = min(max([periods.number_at(moment), *tallies.periods]), periods.periods)
+    shown = range(1, (final_periods(periods, moment) if only_final and not survey.closed else last) + 1)
+    estimates = _estimates(survey, tallies, shown, words)
+    level = 1 - (1 - confidence) / max(len(estimates), 1)
+    loss = periods.loss(survey.randomizer)
+    return {
+        "by": "period",
+        "n": tallies.n,
+        "minimum": survey.minimum,
+        "closed": survey.closed,
+        "protocol": survey.randomizer.protocol,
+        "every": periods.every,
+        "coins": periods.coins,
+        "confidence": confidence,
+        "epsilon": exact.as_float(loss.donation, up=True),
+        "loss": loss_data(periods, survey.randomizer),
+        "periods": [
+            {
+                "period": number,
+                "begin": periods.begin_text(number),
+                "n": tallies.periods[number].n if number in tallies.periods else 0,
+                "waiting": number not in estimates,
+                **(_shares_data(estimates[number], level) if number in estimates else {}),
+            }
+            for number in shown
+        ],
+        "changes": _changes(estimates, confidence),
+        "words": False if words is not None else needs_words(survey, tallies),
+    }
+
+
+def needs_words(survey: Survey, tallies: PeriodTallies) -> bool:
+    """Whether there is something to estimate, once somebody says which words."""
+    return takes_words(survey.randomizer) and bool(tallies.n)
+
+
+def loss_data(periods: CollectionPeriods, randomizer: Randomizer) -> dict[str, float]:
+    """What a device can lose, rounded up."""
+    loss = periods.loss(randomizer)
+    return {
+        "donation": exact.as_float(loss.donation, up=True),
+        "period": exact.as_float(loss.period, up=True),
+        "survey": exact.as_float(loss.survey, up=True),
+        "unchanged": exact.as_float(loss.unchanged, up=True),
+    }
+
+
+def _estimates(
+    survey: Survey, tallies: PeriodTallies, shown: range, words: Sequence[str] | None
+) -> dict[int, Estimate | Mean]:
+    """The estimate of each period that has one."""
+    found: dict[int, Estimate | Mean] = {}
+    for number in shown:
+        tally = tallies.periods.get(number)
+        if tally is None or tally.n < survey.minimum:
+            continue
+        try:
+            estimate = tally.estimate(words)
+        except UsageError:
+            if words is not None:
+                raise
+            continue  # a tree one of whose levels nobody has drawn yet
+        if estimate is not None:
+            found[number] = estimate
+    return found
+
+
+def _shares_data(estimate: Estimate | Mean, confidence: float) -> dict[str, Any]:
+    if isinstance(estimate, Mean):
+        return {"mean": estimate.value, "interval": list(estimate.interval(confidence))}
+    intervals = _intervals(estimate, confidence)
+    return {
+        "estimates": [
+            {"choice": label, "share": share, "interval": list(intervals[label]) if label in intervals else None}
+            for label, share in estimate.shares.items()
+        ]
+    }
+
+
+def _values(estimate: Estimate | Mean) -> Mapping[str, float]:
+    return {_MEAN: estimate.value} if isinstance(estimate, Mean) else estimate.shares
+
+
+def _intervals(estimate: Estimate | Mean, confidence: float) -> Mapping[str, Interval]:
+    if isinstance(estimate, Mean):
+        return {_MEAN: estimate.interval(confidence)}
+    return estimate.interval(confidence) if estimate.made == UNBIASED else {}
+
+
+def _changes(estimates: Mapping[int, Estimate | Mean], confidence: float) -> list[dict[str, Any]]:
+    """From each period to the next that has an estimate, and from the first to the last."""
+    numbers = sorted(estimates)
+    pairs = list(pairwise(numbers))
+    if len(numbers) > 2:
+        pairs.append((numbers[0], numbers[-1]))
+    level = 1 - (1 - confidence) / max(len(pairs), 1)
+    changes: list[dict[str, Any]] = []
+    for first, last in pairs:
+        before, after = (_values(estimates[number]) for number in (first, last))
+        ends = [_intervals(estimates[number], level) for number in (first, last)]
+        for label in before:
+            if label in after and label in ends[0] and label in ends[1]:
+                low, high = change_interval(before[label], ends[0][label], after[label], ends[1][label])
+                named = {} if label == _MEAN else {"choice": label}
+                change = {"change": after[label] - before[label], "interval": [low, high]}
+                changes.append({"first": first, "last": last, **named, **change})
+    return changes
+
+
+def change_interval(before: float, before_ends: Interval, after: float, after_ends: Interval) -> Interval:
+    """The interval of after - before, from the two intervals.
+
+    Because: where the noise of both is independent, an end of the difference is as far from it as the root of the sum
+        of squares of how far the two ends are (Newcombe's method for two proportions). Where it goes the same way, as
+        with reports that are sent again, the difference varies less, and the interval is wider than it must be.
+    """
+    difference = after - before
+    below = math.hypot(after - after_ends[0], before_ends[1] - before)
+    above = math.hypot(after_ends[1] - after, before - before_ends[0])
+    return difference - below, difference + above
