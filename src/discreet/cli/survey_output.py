@@ -256,15 +256,11 @@ def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
         lines += [_change_table(every, estimates["changes"]), ""]
     loss = estimates["loss"]
     lines += [
-        f"each column of intervals holds for all {every}s together with confidence {estimates['confidence']:.4g}, for "
-        "one choice at a time, and is about the donations of those who answered",
+        f"of one choice, all intervals of {every}s and changes hold together with confidence "
+        f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
         f"loss of a device: epsilon {exact.show_float(loss['donation'], up=True)} a donation, at most "
         f"{exact.show_float(loss['period'], up=True)} a {every} and {exact.show_float(loss['survey'], up=True)} in all",
     ]
-    if estimates["coins"] == "memoized":
-        lines.append(
-            f"coins are memoized: the noise of two {every}s goes the same way, so changes are no less precise"
-        )
     lines.append(
         f"this counts every report and is for you only; the results page shows a {every} once it takes no more reports"
     )

@@ -26,6 +26,7 @@ from discreet.surveys.protocols.estimate import Mean
 from surveys.collector.asked import NO, YES, batch, sent, survey
 
 CHOICES = AnswerDomain(choices=tuple("abcdefg"))
+PAIR = AnswerDomain(choices=("a", "b"))
 NUMBER = AnswerDomain(low="0", high="10", step="1")
 WORDS = AnswerDomain(words=True)
 
@@ -33,8 +34,15 @@ WORDS = AnswerDomain(words=True)
 def every_kind():
     """Each protocol that the command line can make, with answers for it."""
     for protocol in protocol_classes():
-        for answers, values in ((CHOICES, list("abacab") * 50), (NUMBER, [1, 2, 9] * 100), (WORDS, ["x", "y"] * 150)):
+        for answers, values in (
+            (CHOICES, list("abacab") * 50),
+            (PAIR, list("ab") * 150),
+            (NUMBER, [1, 2, 9] * 100),
+            (WORDS, ["x", "y"] * 150),
+        ):
             try:
+                if answers is PAIR and protocol != "two-coins":
+                    continue
                 yield design_randomizer(answers, epsilon=2, protocol=protocol).randomizer, values
             except UsageError:
                 continue

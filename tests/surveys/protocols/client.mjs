@@ -88,6 +88,34 @@ const JOBS = {
     return { answers, stored: Object.fromEntries(storage.entries) };
   },
 
+  /** {settings, steps: [{survey, value, time, arrived}]} -> [donations], and what storage holds */
+  periods: ({ settings, steps }) => {
+    const storage = new Memory();
+    let room = Infinity;
+    const plain = storage.setItem.bind(storage);
+    storage.setItem = (place, text) => {
+      if (room-- <= 0) throw new Error("quota");
+      plain(place, text);
+    };
+    const donations = steps.map(({ survey, value, time, arrived, writes }) =>
+      attempt(() => {
+        Date.now = () => 1000 * time;
+        room = writes ?? Infinity;
+        const device = new client.Device({ storage, ...settings });
+        const given = device.donate(survey, value);
+        if (arrived) device.arrived(given);
+        return { ...given, report: client.toHex(given.report), donated: device.donated(survey) };
+      }),
+    );
+    return { donations, stored: Object.fromEntries(storage.entries) };
+  },
+
+  /** [{parameters, periods}] -> [loss] */
+  losses: (cases) =>
+    cases.map(({ parameters, periods }) =>
+      attempt(() => new client.Periods(periods).loss(client.randomizer(parameters))),
+    ),
+
   /** [{parameters, value}] -> [canonical answers] */
   canonical: (cases) =>
     cases.map(({ parameters, value }) => attempt(() => client.randomizer(parameters).canonical(value))),

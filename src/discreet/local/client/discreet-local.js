@@ -1059,6 +1059,65 @@ export function randomizer(parameters) {
   return made;
 }
 
+/** How long the periods of a survey are, in seconds; and the first Monday since 1970. */
+const LENGTHS = new Map([
+  ["hour", 3600],
+  ["day", 86400],
+  ["week", 604800],
+]);
+const FIRST_MONDAY = 4 * 86400;
+
+/** A survey that is collected again and again: its periods, and how often a device may donate in each. */
+export class Periods {
+  constructor(found) {
+    const names = ["every", "donations", "periods", "coins", "start"];
+    only(found, names, [], "The survey's periods cannot be read.");
+    need(LENGTHS.has(found.every), "The survey's periods are no hours, days or weeks.");
+    need(["fresh", "memoized"].includes(found.coins), "The survey's coins are neither fresh nor memoized.");
+    [this.every, this.coins, this.length] = [found.every, found.coins, LENGTHS.get(found.every)];
+    this.donations = whole(found, "donations", 1, 1000);
+    this.periods = whole(found, "periods", 1, 10000);
+    this.start = whole(found, "start", 0, 2 ** 40);
+    const origin = this.every === "week" ? FIRST_MONDAY : 0;
+    need((this.start - origin) % this.length === 0, "The survey's first period begins at no whole hour or day.");
+  }
+
+  /** The number of the period that is running, from 1 on; refused where none is. */
+  running(nowMs = Date.now()) {
+    const number = Math.floor((Math.floor(nowMs / 1000) - this.start) / this.length) + 1;
+    need(number >= 1, `This survey begins on ${this.begin(1)} (UTC).`);
+    need(number <= this.periods, "This survey is over.");
+    return number;
+  }
+
+  /** When a period begins, in UTC. */
+  begin(number) {
+    const text = new Date(1000 * (this.start + (number - 1) * this.length)).toISOString();
+    return text.slice(0, this.every === "hour" ? 16 : 10).replace("T", " ");
+  }
+
+  /**
+   * What this browser can lose to the survey, whatever it answers: by a donation, in a period and over all periods;
+   * and over all periods if its answer stays the same.
+   */
+  loss(made) {
+    const once = made.layers ? made.once : made.epsilon;
+    const all = this.donations * this.periods;
+    if (this.coins === "fresh") {
+      need(!made.layers, "The survey's protocol keeps what it draws first, and needs memoized coins.");
+      return { donation: once, period: this.donations * once, survey: all * once, unchanged: all * once };
+    }
+    const answers = made.choices?.length ?? (made.steps === undefined ? Infinity : made.steps + 1);
+    const most = (many, distinct) => Math.min(many * once, distinct * made.epsilon);
+    return {
+      donation: once,
+      period: most(this.donations, Math.min(this.donations, answers)),
+      survey: most(all, Math.min(all, answers)),
+      unchanged: most(this.periods, 1),
+    };
+  }
+}
+
 /**
  * A respondent's browser: coins are flipped once for each answer and kept, so that asking again learns nothing.
  *
@@ -1105,6 +1164,82 @@ export class Device {
     const id = this.#keyed("id", survey.survey, ...rounds).slice(0, 32);
     const costs = { epsilon: layered ? made.once : made.epsilon, lifetime: this.lifetime(), period: this.#recent().sum };
     return { id, report: fromHex(report), ...costs, repeated: Boolean(before) };
+  }
+
+  /**
+   * The next report of this answer to a survey with periods, in the one that is running.
+   *
+   * With memoized coins an answer that was given before is the same report again, and in one period one donation. With
+   * fresh coins each is a new one, unless the last one of this answer has not `arrived`. More than the survey's limit
+   * are refused, and so is a survey whose terms changed since the first donation.
+   */
+  donate(survey, value) {
+    const [made, periods] = [randomizer(survey.randomizer), new Periods(survey.periods)];
+    const [loss, number, id] = [periods.loss(made), periods.running(), survey.survey];
+    this.#keepTerms(survey, periods);
+    const slot = this.#slot(id, number, this.#keyed("given", id, String(number), made.canonical(value)), periods);
+    const question = [id, described(survey.randomizer), made.canonical(value)];
+    const [fresh, layered] = [periods.coins === "fresh", Boolean(made.layers)];
+    const drawn = fresh ? ["fresh", id, String(number), String(slot.index)] : ["answer", ...question];
+    const place = `${PREFIX}report.${this.#keyed(...drawn, ...(layered ? [`period ${number}`] : []))}`;
+    const kept = layered && `${PREFIX}kept.${this.#keyed("kept", ...question)}`;
+    const before = this.#read(place);
+    if (!before) this.#afford(kept ? this.#next(made, kept) : made.epsilon);
+    // The slot first, with its answer: were the report first, another answer could find it there.
+    if (!slot.taken) this.#write(slot.place, { answer: slot.answer, sent: false });
+    if (!before) this.#store(place, made, value, kept);
+    const { report } = this.#checked(place);
+    const costs = { epsilon: loss.donation, lifetime: this.lifetime(), period: this.#recent().sum };
+    return {
+      id: this.#keyed("period report", id, String(number), String(slot.index)).slice(0, 32),
+      report: joined(wholeBytes(number, 2), fromHex(report)),
+      ...costs,
+      repeated: Boolean(before),
+      ...{ survey: id, number, index: slot.index, left: slot.left, loss },
+    };
+  }
+
+  /** Remember that a donation has arrived: with fresh coins the next one of the same answer is a new one. */
+  arrived({ survey, number, index }) {
+    const place = this.#slotPlace(survey, number, index);
+    this.#write(place, { ...this.#read(place), sent: true });
+  }
+
+  /** How many donations this browser has made in the period that is running, all of which have arrived. */
+  donated(survey) {
+    const [periods, found] = [new Periods(survey.periods), []];
+    const number = periods.running();
+    for (let index = 0; index < periods.donations; index++) {
+      found.push(this.#read(this.#slotPlace(survey.survey, number, index))?.sent === true);
+    }
+    return { number, made: found.filter(Boolean).length, left: found.filter((sent) => !sent).length };
+  }
+
+  #slotPlace(survey, number, index) {
+    return `${PREFIX}slot.${this.#keyed("donation", survey, String(number), String(index))}`;
+  }
+
+  /** The place of a donation: one that is taken, where it is the same donation again; else the next free one. */
+  #slot(survey, number, answer, periods) {
+    const places = Array.from({ length: periods.donations }, (_, index) => this.#slotPlace(survey, number, index));
+    const taken = places.map((place) => this.#read(place));
+    need(taken.every((each) => each === null || typeof each?.answer === "string"), UNREADABLE);
+    const memoized = periods.coins === "memoized";
+    const same = taken.findIndex((each) => each?.answer === answer && (memoized || !each.sent));
+    const index = same >= 0 ? same : taken.indexOf(null);
+    const many = `${periods.donations} donation${periods.donations > 1 ? "s" : ""}`;
+    need(index >= 0, `This browser has made its ${many} to this survey for this ${periods.every}.`);
+    const left = taken.filter((each) => each === null).length - (same >= 0 ? 0 : 1);
+    return { place: places[index], index, answer, taken: same >= 0, left };
+  }
+
+  /** What was shown before the first donation holds to the last. */
+  #keepTerms(survey, periods) {
+    const place = `${PREFIX}terms.${this.#keyed("terms of", survey.survey)}`;
+    const terms = this.#keyed("terms", described(survey.randomizer), stable({ ...periods }));
+    const before = this.#read(place);
+    if (!before) return this.#write(place, { terms });
+    need(before.terms === terms, "This survey's periods, limits or coins are not those that you first agreed to.");
   }
 
   /** The sum of the epsilons of all that was noised here. */
