@@ -26,6 +26,7 @@ MOST_WORDS = 1_000_000
 
 def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
     """A new survey."""
+    from discreet.surveys.collector.period_results import periods_lines
     from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS
 
     randomizer = survey.randomizer
@@ -76,34 +77,10 @@ def _periods_data(survey: Survey) -> dict[str, Any]:
     }
 
 
-def periods_lines(survey: Survey) -> list[str]:
-    """What a respondent must know before the first answer: how often, with which coins, at what total cost."""
-    periods = survey.periods
-    if periods is None:
-        return []
-    loss = periods.loss(survey.randomizer)
-    donation, period, total, unchanged = (
-        exact.show(each, up=True) for each in (loss.donation, loss.period, loss.survey, loss.unchanged)
-    )
-    times = "once" if periods.donations == 1 else f"at most {periods.donations:,} times"
-    unit = f"{periods.periods:,} {periods.every}{'' if periods.periods == 1 else 's'}"
-    first = (
-        f"collected every {periods.every} for {unit} from {periods.begin_text(1)} (UTC); a device donates {times} a "
-        f"{periods.every}"
-    )
-    cost = f"loss of a device: epsilon {donation} a donation, at most {period} a {periods.every}"
-    if periods.coins == "fresh":
-        return [first, f"{cost} and {total} over {unit}: each donation flips fresh coins, so losses add up"]
-    return [
-        first,
-        f"{cost}; over {unit}, {unchanged} while the answer stays the same (its coins are memoized: flipped once and "
-        f"kept) and at most {total} if it changes",
-        "an answer that changes gets coins of its own; that it changed can be seen",
-    ]
-
-
 def terms_output(survey: Survey) -> tuple[dict[str, Any], list[str]]:
     """What an answer would cost, before there is one."""
+    from discreet.surveys.collector.period_results import periods_lines
+
     epsilon = survey.randomizer.epsilon
     data: dict[str, Any] = {
         "survey": survey.id,
@@ -185,6 +162,8 @@ def answer_output(
 
 def _donation_lines(survey: Survey, donated: PeriodDonation) -> list[str]:
     """Which donation it is, and what all of them can cost."""
+    from discreet.surveys.collector.period_results import periods_lines
+
     periods = survey.periods
     assert periods is not None
     left = "none is left" if not donated.left else f"{donated.left:,} left"

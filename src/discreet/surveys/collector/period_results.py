@@ -18,7 +18,7 @@ from discreet import exact
 from discreet.errors import UsageError
 from discreet.surveys.collector.results import SurveyTally, takes_words
 from discreet.surveys.collector.survey_definition import Survey
-from discreet.surveys.protocols.collection_periods import PERIOD_BYTES, CollectionPeriods
+from discreet.surveys.protocols.collection_periods import FRESH, PERIOD_BYTES, CollectionPeriods
 from discreet.surveys.protocols.estimate import UNBIASED, Estimate, Mean, normal_half_width
 from discreet.surveys.protocols.randomizer import Randomizer
 
@@ -117,6 +117,32 @@ def loss_data(periods: CollectionPeriods, randomizer: Randomizer) -> dict[str, f
         "survey": exact.as_float(loss.survey, up=True),
         "unchanged": exact.as_float(loss.unchanged, up=True),
     }
+
+
+def periods_lines(survey: Survey) -> list[str]:
+    """What a respondent must know before the first answer: how often, with which coins, at what total cost."""
+    periods = survey.periods
+    if periods is None:
+        return []
+    loss = periods.loss(survey.randomizer)
+    donation, period, total, unchanged = (
+        exact.show(each, up=True) for each in (loss.donation, loss.period, loss.survey, loss.unchanged)
+    )
+    times = "once" if periods.donations == 1 else f"at most {periods.donations:,} times"
+    unit = f"{periods.periods:,} {periods.every}{'' if periods.periods == 1 else 's'}"
+    first = (
+        f"collected every {periods.every} for {unit} from {periods.begin_text(1)} (UTC); a device donates {times} a "
+        f"{periods.every}"
+    )
+    cost = f"loss of a device: epsilon {donation} a donation, at most {period} a {periods.every}"
+    if periods.coins == FRESH:
+        return [first, f"{cost} and {total} over {unit}: each donation flips fresh coins, so losses add up"]
+    return [
+        first,
+        f"{cost}; over {unit}, {unchanged} while the answer stays the same (its coins are memoized: flipped once and "
+        f"kept) and at most {total} if it changes",
+        "an answer that changes gets coins of its own; that it changed can be seen",
+    ]
 
 
 def _estimates(
