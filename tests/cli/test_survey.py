@@ -83,7 +83,7 @@ def test_a_survey_is_collected_every_day(tmp_path, capsys):
     code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY)
     assert code == 0
     assert (told["every"], told["donations"], told["periods"], told["coins"]) == ("day", 2, 3, "memoized")
-    loss = {"donation": 1.098612289, "period": 2.197224578, "survey": 2.197224578, "unchanged": 1.098612289}
+    loss = {"donation": 1.098612289, "per_period": 2.197224578, "over_survey": 2.197224578, "unchanged": 1.098612289}
     assert told["loss"] == loss and told["bytes"] == 3
     id_, device = told["survey"], ("--device", str(tmp_path / "phone"))
     code, terms, _ = run(capsys, tmp_path, "survey", "answer", id_)  # what it costs, before anything is answered
@@ -92,7 +92,7 @@ def test_a_survey_is_collected_every_day(tmp_path, capsys):
     assert code == 0 and "over 3 days, 1.09862 while the answer stays the same" in " ".join(out.split())
     given = [run(capsys, tmp_path, "survey", "answer", id_, answer, *device)[1] for answer in ("yes", "yes", "no")]
     assert [(each["accepted"], each["repeated"], each["left"]) for each in given] == [(1, 0, 1), (0, 1, 1), (1, 0, 0)]
-    assert given[0]["report"] == given[1]["report"] and given[2]["lifetime"] == loss["survey"]
+    assert given[0]["report"] == given[1]["report"] and given[2]["lifetime"] == loss["over_survey"]
     assert given[0]["says"] in (["yes"], ["no"])
     for by in ((), ("--by", "period")):
         code, found, _ = run(capsys, tmp_path, "survey", "estimate", id_, *by)
@@ -103,7 +103,7 @@ def test_a_survey_is_collected_every_day(tmp_path, capsys):
 
 def test_fresh_donations_beyond_the_limit_are_refused_and_a_large_total_needs_agreement(tmp_path, capsys):
     code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY, "--coins", "fresh")
-    assert code == 0 and told["loss"]["survey"] == 6.591673733
+    assert code == 0 and told["loss"]["over_survey"] == 6.591673733
     answer = ("survey", "answer", told["survey"], "yes", "--device", str(tmp_path / "phone"))
     code, _, err = say(capsys, tmp_path, *answer)
     assert code == 2 and "Over its 3 periods this survey can cost this device epsilon 6.59168" in " ".join(err.split())

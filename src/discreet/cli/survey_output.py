@@ -233,12 +233,13 @@ def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
     ]
     if estimates["changes"]:
         lines += [_change_table(every, estimates["changes"]), ""]
-    loss = estimates["loss"]
+    donation, period, total = (
+        exact.show_float(estimates["loss"][name], up=True) for name in ("donation", "per_period", "over_survey")
+    )
     lines += [
         f"of one choice, all intervals of {every}s and changes hold together with confidence "
         f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
-        f"loss of a device: epsilon {exact.show_float(loss['donation'], up=True)} a donation, at most "
-        f"{exact.show_float(loss['period'], up=True)} a {every} and {exact.show_float(loss['survey'], up=True)} in all",
+        f"loss of a device: epsilon {donation} a donation, at most {period} a {every} and {total} in all",
     ]
     lines.append(
         f"this counts every report and is for you only; the results page shows a {every} once it takes no more reports"

@@ -152,8 +152,8 @@ def test_each_period_has_its_own_estimate_and_changes_have_intervals(file_store)
     assert told["periods"][0]["estimates"][0]["interval"] == pytest.approx(list(alone))
     assert told["loss"] == {
         "donation": 1.098612289,
-        "period": 2.197224578,
-        "survey": 8.78889831,
+        "per_period": 2.197224578,
+        "over_survey": 8.78889831,
         "unchanged": 8.78889831,
     }
 

@@ -113,8 +113,8 @@ def loss_data(periods: CollectionPeriods, randomizer: Randomizer) -> dict[str, f
     loss = periods.loss(randomizer)
     return {
         "donation": exact.as_float(loss.donation, up=True),
-        "period": exact.as_float(loss.period, up=True),
-        "survey": exact.as_float(loss.survey, up=True),
+        "per_period": exact.as_float(loss.period, up=True),
+        "over_survey": exact.as_float(loss.survey, up=True),
         "unchanged": exact.as_float(loss.unchanged, up=True),
     }
 
