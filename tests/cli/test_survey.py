@@ -19,6 +19,7 @@ from discreet.surveys.collector.survey_store import ReportBatch
 from discreet.surveys.device import report_sender
 from surveys.collector.asked import line, lines, sent
 from surveys.collector.serving import ask, served
+from surveys.midnight import stay_within_a_day
 
 DRINKING = ("survey", "new", "Did you go out drinking?", "--choices", "yes,no", "--epsilon", "1.1")
 
@@ -80,6 +81,7 @@ DAILY = ("--protocol", "two-coins", "--every", "day", "--donations", "2", "--per
 
 
 def test_a_survey_is_collected_every_day(tmp_path, capsys):
+    stay_within_a_day()
     code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY)
     assert code == 0
     assert (told["every"], told["donations"], told["periods"], told["coins"]) == ("day", 2, 3, "memoized")
@@ -102,6 +104,7 @@ def test_a_survey_is_collected_every_day(tmp_path, capsys):
 
 
 def test_fresh_donations_beyond_the_limit_are_refused_and_a_large_total_needs_agreement(tmp_path, capsys):
+    stay_within_a_day()
     code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY, "--coins", "fresh")
     assert code == 0 and told["loss"]["over_survey"] == 6.591673733
     answer = ("survey", "answer", told["survey"], "yes", "--device", str(tmp_path / "phone"))

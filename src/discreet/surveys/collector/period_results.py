@@ -149,7 +149,7 @@ def _estimates(
     survey: Survey, tallies: PeriodTallies, shown: range, words: Sequence[str] | None
 ) -> dict[int, Estimate | Mean]:
     """The estimate of each period that has one."""
-    found: dict[int, Estimate | Mean] = {}
+    estimates: dict[int, Estimate | Mean] = {}
     for number in shown:
         tally = tallies.periods.get(number)
         if tally is None or tally.n < survey.minimum:
@@ -161,8 +161,8 @@ def _estimates(
                 raise
             continue  # a tree one of whose levels nobody has drawn yet
         if estimate is not None:
-            found[number] = estimate
-    return found
+            estimates[number] = estimate
+    return estimates
 
 
 def _shares_data(estimate: Estimate | Mean, confidence: float) -> dict[str, Any]:
