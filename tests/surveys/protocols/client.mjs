@@ -44,7 +44,11 @@ const JOBS = {
       const made = client.randomizer(parameters);
       return reports.map(({ value, tape }) => {
         const source = new client.Tape(client.fromHex(tape));
-        return attempt(() => ({ report: client.toHex(made.randomize(value, source)), left: source.left.length }));
+        try {
+          return attempt(() => ({ report: client.toHex(made.randomize(value, source)), left: source.left.length }));
+        } catch (error) {
+          return { fault: String(error) }; // of a client that a test has broken
+        }
       });
     }),
 

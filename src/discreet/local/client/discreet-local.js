@@ -841,6 +841,65 @@ class HadamardSketch extends Sketch {
   }
 }
 
+/** How many bytes UTF-8 uses, but zero, which ends a word; and in how many ways a beginning may be made longer. */
+const LETTERS = 242;
+const MOST_GROWN = 4096;
+
+/**
+ * The beginning of a word, or the whole of it, by a Hadamard sketch. Draws: the group, then as `HadamardSketch`.
+ *
+ * A group's number says how long its beginnings are; the last group reports whole words through functions of its own.
+ */
+class PrefixWords {
+  constructor(options, numbers) {
+    only(numbers, ["lie", "planes", "functions", "wide", "cuts"]);
+    optionsOf(options, ["length", "alphabet", "groups", "functions", "wide", "salt"], numbers);
+    const { cuts, ...coins } = numbers;
+    const { functions, wide, salt } = options;
+    this.length = whole(options, "length", 1, 64);
+    this.alphabet = options.alphabet;
+    need(this.alphabet === null || utf8(this.alphabet).every(Boolean), "The survey's alphabet cannot be read.");
+    const groups = whole(options, "groups", 1, this.length);
+    const letters = 1 + (this.alphabet === null ? LETTERS : new Set(utf8(this.alphabet)).size);
+    need(letters ** Math.ceil(this.length / groups) <= Math.max(MOST_GROWN, letters), "The survey has too few groups.");
+    this.cuts = Array.from({ length: groups }, (_, group) => Math.ceil((this.length * (group + 1)) / groups));
+    const same = Array.isArray(cuts) && cuts.length === groups && this.cuts.every((cut, group) => cut === cuts[group]);
+    need(same, "The survey's groups do not fit its words.");
+    need(salt === "" || utf8(salt), "The survey's hash functions have no name.");
+    const sketch = (name) => new HadamardSketch({ functions, wide, salt: `${salt}/${name}` }, coins);
+    [this.finding, this.counting] = [sketch("find"), sketch("count")];
+    this.epsilon = this.finding.epsilon;
+    this.width = 1 + this.finding.width;
+  }
+
+  /** The word as bytes, with zeros up to the length. */
+  padded(value) {
+    const bytes = wordBytes(value);
+    const spelled = this.alphabet === null || [...value.normalize("NFC")].every((one) => this.alphabet.includes(one));
+    const letters = this.alphabet === null ? "" : " and use only the declared alphabet";
+    const fits = bytes.length <= this.length && bytes.every(Boolean) && spelled;
+    need(fits, `A word must have at most ${this.length} bytes${letters}.`);
+    return joined(bytes, new Uint8Array(this.length - bytes.length));
+  }
+
+  canonical(value) {
+    return toHex(this.padded(value));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    const word = this.padded(value);
+    const group = wholeBelow(this.cuts.length + 1, source);
+    const counted = group === this.cuts.length;
+    const key = word.subarray(0, counted ? this.length : this.cuts[group]);
+    return joined(wholeBytes(group, 1), (counted ? this.counting : this.finding).noised(key, source));
+  }
+
+  meaning(report) {
+    const which = report[0] < this.cuts.length ? `the first ${this.cuts[report[0]]} bytes of words` : "whole words";
+    return `About ${which}: ${this.finding.meaning(report.subarray(1)).toLowerCase()}`;
+  }
+}
+
 /** A Bloom filter of the word in one of the cohorts, noised in two layers. Draws: the cohort, then as `Layers`. */
 class Rappor extends Words {
   constructor(options, numbers) {
@@ -1016,6 +1075,129 @@ class Hybrid extends Numbers {
   }
 }
 
+/** A ratio of whole numbers in lowest terms. */
+function reduced(over, under) {
+  let [larger, smaller] = [over, under];
+  while (smaller) [larger, smaller] = [smaller, larger % smaller];
+  return { over: over / larger, under: under / larger };
+}
+
+/** A uniform whole number below `limit`, however large, as BigInt. */
+function bigBelow(limit, source) {
+  const length = limit === 1n ? 0 : (limit - 1n).toString(2).length;
+  for (;;) {
+    const drawn = source.words(Math.ceil(length / 64));
+    const view = new DataView(drawn.buffer, drawn.byteOffset, drawn.byteLength);
+    let found = 0n;
+    for (let at = 0; at < drawn.length; at += 8) found = (found << 64n) | view.getBigUint64(at, true);
+    found &= (1n << BigInt(length)) - 1n;
+    if (found < limit) return found;
+  }
+}
+
+/** True with probability over / under. */
+function chanceOf(over, under, source) {
+  const chance = reduced(over, under);
+  return bigBelow(chance.under, source) < chance.over;
+}
+
+/** True with probability exp(-over / under), for over <= under: coins of x, x/2, x/3, ... until one fails. */
+function chanceOfExp(over, under, source) {
+  let flipped = 1n;
+  while (chanceOf(over, under * flipped, source)) flipped += 1n;
+  return flipped % 2n === 1n;
+}
+
+/** Discrete Laplace noise of scale t / s, in whole numbers only (Canonne, Kamath and Steinke 2020, algorithm 2). */
+export function discreteLaplace({ over: t, under: s }, source) {
+  for (;;) {
+    const low = bigBelow(t, source);
+    if (!chanceOfExp(low, t, source)) continue;
+    let high = 0n;
+    while (chanceOfExp(1n, 1n, source)) high += 1n;
+    const size = (low + t * high) / s;
+    const negative = chanceOf(1n, 2n, source);
+    if (negative && size === 0n) continue; // else zero would be counted twice
+    return negative ? -size : size;
+  }
+}
+
+/** Noise further away than so many scales is told as so much. */
+const FAR = 40n;
+
+/** The number with discrete Laplace noise. Draws: those of `discreteLaplace`, which are not those of Python. */
+class LaplaceRecord extends Numbers {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["steps", "scale", "far"]), []);
+    this.scale = ratio(numbers.scale);
+    const { over, under } = this.scale;
+    need(over <= 10n ** 12n * under && 1000n * over >= under, "The survey's noise is out of range.");
+    this.far = whole(numbers, "far", 1, 2 ** 52);
+    need(BigInt(this.far) === (FAR * over + under - 1n) / under, "The survey's noise does not fit its scale.");
+    this.epsilon = asNumber(reduced(BigInt(this.steps) * under, over));
+    this.width = widthOf(this.steps + 2 * this.far);
+  }
+
+  noised(code, source) {
+    const noisy = BigInt(code) + discreteLaplace(this.scale, source);
+    const [least, most] = [BigInt(-this.far), BigInt(this.steps + this.far)];
+    return (noisy < least ? least : noisy > most ? most : noisy) - least;
+  }
+
+  meaning(report) {
+    const number = Number(this.low) + (wholeNumber(report) - this.far) * Number(this.step);
+    const wide = asNumber(this.scale) * Number(this.step);
+    const said = (value) => Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
+    return `Your number with noise: ${said(number)}. The noise is ${said(wide)} or so, up or down.`;
+  }
+}
+
+/** A node of one level of a tree over the grid. Draws: the level, 0 for the highest; then as that level's protocol. */
+class Tree extends Numbers {
+  constructor(options, numbers) {
+    const { fanout, oracle, ...rest } = options ?? {};
+    super(rest, only(numbers, ["steps", "fanout", "levels"]));
+    this.fanout = whole(numbers, "fanout", 2, 1024);
+    const known = fanout === this.fanout && ["unary", "hashing"].includes(oracle);
+    need(known, "The survey's options do not match its tree.");
+    const sizes = [this.steps + 1];
+    while (sizes[0] > this.fanout) sizes.unshift(Math.ceil(sizes[0] / this.fanout));
+    need(sizes[sizes.length - 1] <= 1 << 20, "The survey's tree has too many points.");
+    const levels = numbers.levels;
+    need(Array.isArray(levels) && levels.length === sizes.length, "The survey's tree has not the levels that it needs.");
+    this.levels = levels.map((level, place) => levelOf(level, sizes[place], oracle));
+    this.epsilon = Math.max(...this.levels.map((level) => level.epsilon));
+    this.head = widthOf(this.levels.length - 1);
+    this.width = this.head + Math.max(...this.levels.map((level) => level.width));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    const code = this.code(value);
+    const level = wholeBelow(this.levels.length, source);
+    const node = Math.floor(code / this.fanout ** (this.levels.length - 1 - level));
+    const part = this.levels[level].noised(node, source);
+    return joined(wholeBytes(level, this.head), part, new Uint8Array(this.width - this.head - part.length));
+  }
+
+  meaning(report) {
+    const level = this.levels[wholeNumber(report.subarray(0, this.head))];
+    const inner = report.subarray(this.head, this.head + level.width);
+    const [all, some] = [level.choices.length, level.supported(inner).length].map((many) => many.toLocaleString("en"));
+    return `Of the ${all} parts into which all numbers are cut, it reports ${some}.`;
+  }
+}
+
+/** The protocol of a tree's level with so many nodes. */
+function levelOf(found, size, oracle) {
+  only(found, ["protocol", "width", "numbers"], [], "The survey's tree cannot be read.");
+  const kinds = { response: Response, unary: Unary, hashing: LocalHashing };
+  need(["response", oracle].includes(found.protocol), "The survey's tree cannot be read.");
+  const choices = Array.from({ length: size }, (_, node) => String(node));
+  const made = new kinds[found.protocol]({ choices }, found.numbers);
+  need(found.width === made.width, "The length of the survey's reports is wrong.");
+  return made;
+}
+
 // ---------------------------------------------------------------- the device
 
 const KINDS = new Map([
@@ -1035,6 +1217,9 @@ const KINDS = new Map([
   ["piecewise", Window],
   ["square-wave", Window],
   ["hybrid", Hybrid],
+  ["laplace", LaplaceRecord],
+  ["tree", Tree],
+  ["prefix-words", PrefixWords],
 ]);
 
 /**

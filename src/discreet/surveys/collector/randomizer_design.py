@@ -17,8 +17,8 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2
 EXPECTED_PEOPLE = 10_000
 #: The protocol that has one epsilon, which need not be said: ln 3.
 FIXED_EPSILON = "two-coins"
-#: Protocols that the JavaScript client does not know: their respondents use a program.
-NOT_IN_BROWSERS = frozenset({"laplace", "prefix-words", "puzzle", "tree"})
+#: Protocols that the JavaScript client does not support: their respondents use a program.
+NOT_IN_BROWSERS = frozenset({"puzzle"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
