@@ -106,7 +106,8 @@ const JOBS = {
         Date.now = () => 1000 * time;
         room = writes ?? Infinity;
         const device = new client.Device({ storage, ...settings });
-        const given = device.donate(survey, value);
+        const given = survey.periods ? device.donate(survey, value) : device.answer(survey, value);
+        if (!survey.periods) return { ...given, report: client.toHex(given.report) };
         if (arrived) device.arrived(given);
         return { ...given, report: client.toHex(given.report), donated: device.donated(survey) };
       }),

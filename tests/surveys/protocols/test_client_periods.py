@@ -93,7 +93,9 @@ def test_a_survey_that_changes_its_terms_is_refused() -> None:
         step(replace(fresh, donations=9), 1),
         step(replace(fresh, coins="memoized"), 1),
         step(fresh, 1, "yes", randomizer=TwoCoins(["yes", "no"])),
+        {**step(fresh, 1), "survey": {"survey": "s1", "randomizer": MANY.parameters()}},  # its periods are gone
     )
+    assert len(given) == 5
     assert all("first agreed to" in each["refused"] for each in given[1:])
 
 

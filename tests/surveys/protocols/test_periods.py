@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
@@ -346,6 +349,25 @@ def test_a_survey_that_changes_its_terms_is_refused(device: Device) -> None:
             donate(device, other, 1)
     with pytest.raises(Refused, match="first agreed to"):
         device.donate("s", COINS, periods, "yes", now=START)
+    with pytest.raises(Refused, match="first agreed to"):  # its periods are gone: another draw beside what was shown
+        device.answer("s", MANY, "7")
+    assert device.answer("another", MANY, "7").report
+
+
+def test_devices_that_donate_at_once_keep_the_limit(device: Device) -> None:
+    periods = days("fresh", donations=3)
+
+    def one(answer: int) -> bool:
+        try:
+            donate(device, periods, 1, str(answer))
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(one, range(8))) == 3
+    with closing(sqlite3.connect(device.folder / "device.sqlite")) as store:
+        assert store.execute("SELECT count(*) FROM donations").fetchone() == (3,)
 
 
 def test_the_device_s_own_limits_hold_too(device: Device) -> None:

@@ -1340,6 +1340,8 @@ export class Device {
   answer(survey, value, round = "") {
     const made = randomizer(survey.randomizer);
     need(["string", "number"].includes(typeof round), "A round must be a name or a number.");
+    // It had periods once: an answer beside them would cost more than was shown.
+    need(!this.#read(this.#termsPlace(survey.survey)), CHANGED);
     const question = [survey.survey, described(survey.randomizer), made.canonical(value)];
     const [rounds, layered] = [round === "" ? [] : [String(round)], Boolean(made.layers)];
     const place = `${PREFIX}report.${this.#keyed("answer", ...question, ...(layered ? rounds : []))}`;
@@ -1420,11 +1422,15 @@ export class Device {
 
   /** What was shown before the first donation holds to the last. */
   #keepTerms(survey, periods) {
-    const place = `${PREFIX}terms.${this.#keyed("terms of", survey.survey)}`;
+    const place = this.#termsPlace(survey.survey);
     const terms = this.#keyed("terms", described(survey.randomizer), stable({ ...periods }));
     const before = this.#read(place);
     if (!before) return this.#write(place, { terms });
-    need(before.terms === terms, "This survey's periods, limits or coins are not those that you first agreed to.");
+    need(before.terms === terms, CHANGED);
+  }
+
+  #termsPlace(survey) {
+    return `${PREFIX}terms.${this.#keyed("terms of", survey)}`;
   }
 
   /** The sum of the epsilons of all that was noised here. */
@@ -1546,6 +1552,7 @@ function described({ protocol, options, numbers }) {
 }
 
 const PREFIX = "discreet.";
+const CHANGED = "This survey's periods, limits or coins are not those that you first agreed to.";
 const UNREADABLE = "This browser's stored coins cannot be read, so no coins were flipped.";
 const FORGETFUL = "This browser does not let the page store its coins, so no coins were flipped and nothing was sent.";
 

@@ -29,6 +29,7 @@ from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 ID_BYTES = 16
 #: A collection round's name, in characters.
 MOST_ROUND = 200
+_CHANGED_TERMS = "This survey's periods, limits or coins are not those that this device first agreed to."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,8 @@ class Device:
         _check(limit, period)
         named, answered = _round(round), randomizer.canonical(value)
         with open_device_store(Path(self.folder)) as (store, key):
+            if _find_terms(store, key, survey) is not None:
+                raise Refused(_CHANGED_TERMS)  # it had periods: an answer beside them would cost more than was shown
             question = (survey, _randomizer_digest(randomizer), answered)
             totals = _Totals.read(store, since=time.time() - period.total_seconds())
             layered = isinstance(randomizer, Rappor | BasicRappor)
@@ -237,13 +240,22 @@ def _keep_terms(
     store: sqlite3.Connection, key: bytes, survey: str, randomizer: Randomizer, periods: CollectionPeriods
 ) -> None:
     """What was shown before the first donation holds to the last: another limit or other coins are refused."""
-    place = keyed_hash(key, "terms of", survey)
     terms = keyed_hash(key, "terms", _randomizer_digest(randomizer), json.dumps(periods.to_data(), sort_keys=True))
-    row = store.execute("SELECT terms FROM period_terms WHERE place = ?", (place,)).fetchone()
-    if row is None:
-        store.execute("INSERT INTO period_terms VALUES (?, ?)", (place, terms))
-    elif bytes(row[0]) != terms:
-        raise Refused("This survey's periods, limits or coins are not those that this device first agreed to.")
+    agreed = _find_terms(store, key, survey)
+    if agreed is None:
+        store.execute("INSERT INTO period_terms VALUES (?, ?)", (_terms_place(key, survey), terms))
+    elif agreed != terms:
+        raise Refused(_CHANGED_TERMS)
+
+
+def _terms_place(key: bytes, survey: str) -> bytes:
+    return keyed_hash(key, "terms of", survey)
+
+
+def _find_terms(store: sqlite3.Connection, key: bytes, survey: str) -> bytes | None:
+    """The terms of a survey with periods, as this device first agreed to them."""
+    row = store.execute("SELECT terms FROM period_terms WHERE place = ?", (_terms_place(key, survey),)).fetchone()
+    return None if row is None else bytes(row[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
