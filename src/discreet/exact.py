@@ -31,6 +31,10 @@ MAX_BUDGET_EPSILON = Fraction(10**6)
 _DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
 _RATIO = re.compile(r"-?\d+/\d+", re.ASCII)
+#: "ln 3", "ln(3)", "2 ln 3": so many times the natural logarithm of a number.
+_LOGARITHM = re.compile(r"(?:(\d{1,6})[ *]*)?ln *(?:\( *(\d{1,9}(?:\.\d{1,9})?) *\)|(\d{1,9}(?:\.\d{1,9})?))", re.ASCII)
+#: A logarithm is read in units of 10^-12, rounded up.
+_LOGARITHM_UNITS = 10**12
 
 
 def number(value: object, *, name: str) -> Fraction:
@@ -59,6 +63,25 @@ def positive(value: object, *, name: str, most: Fraction) -> Fraction:
     if parsed < MIN_EPSILON:
         raise UsageError(f"{name} must be at least {show(MIN_EPSILON)}, got {show(parsed)}")
     return parsed
+
+
+def epsilon(value: object, *, name: str = "epsilon", most: Fraction) -> Fraction:
+    """An epsilon as people write it: a number, or a logarithm such as "ln 3" or "2 ln 3" (twice what "ln 3" is).
+
+    Because: a likelihood ratio of 3 costs ln 3, which no decimal number is. It is read as the least number of 10^-12
+        that is not below it: what is that private is stated, to the last digit, as what it costs.
+
+    >>> epsilon("ln 3", most=Fraction(20)), epsilon("0.5", most=Fraction(20))
+    (Fraction(1098612288669, 1000000000000), Fraction(1, 2))
+    """
+    written = isinstance(value, str) and _LOGARITHM.fullmatch(value.strip())
+    if not written:
+        return positive(value, name=name, most=most)
+    times, ratio = int(written[1] or 1), Fraction(written[2] or written[3])
+    if ratio <= 1:
+        raise UsageError(f"{name} must be above 0: the logarithm of a number above 1, such as ln 3")
+    once = Fraction(units_up(ln(ratio, up=True), _LOGARITHM_UNITS), _LOGARITHM_UNITS)
+    return positive(times * once, name=name, most=most)
 
 
 def probability(value: object, *, name: str) -> Fraction:

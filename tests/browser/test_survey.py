@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,13 +19,18 @@ from discreet.surveys.collector.http_server import bind_socket, url_of
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch, SurveyStore
+from discreet.surveys.protocols.collection_periods import CollectionPeriods
 from discreet.surveys.protocols.grid_numbers import Duchi
+from discreet.surveys.protocols.interval_tree import Tree
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from discreet.surveys.protocols.local_hash import LocalHashing
-from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.randomized_response import RandomizedResponse, TwoCoins
 from discreet.surveys.protocols.rappor import BasicRappor
 from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
 from discreet.surveys.protocols.subset_selection import SubsetSelection
 from discreet.surveys.protocols.window_mechanism import Hybrid
+from surveys.midnight import stay_within_a_day
 
 FRUIT = ["apple", "pear", "plum", "fig", "kiwi"]
 MANY = [f"choice {place}" for place in range(40)]
@@ -95,6 +101,10 @@ def give(page: Page, value: str) -> bytes:
         (HadamardSketch(epsilon="2"), "🎉"),
         (Duchi(low="0.5", high="2.5", step="0.01", epsilon="1"), "1.83"),
         (Hybrid(low="0", high="100", step="1", epsilon="2"), "41"),
+        (TwoCoins(["yes", "no"]), "no"),
+        (LaplaceRecord(low="0", high="100", step="1", epsilon="2"), "41"),
+        (Tree(low="0", high="100", step="1", epsilon="2"), "41"),
+        (PrefixWords(epsilon="2"), "holiday"),
     ],
     ids=lambda case: getattr(case, "protocol", None),
 )
@@ -103,6 +113,27 @@ def test_the_collector_takes_what_a_browser_sends(served: Served, opened: Opened
     with opened(f"{served.address}/s/{survey.id}") as page:
         shown = give(page, value)
     assert [bytes(report) for report in served.store.reports(survey)] == [shown]
+
+
+def test_a_survey_of_every_day_says_what_it_costs_and_counts_on_the_device(served: Served, opened: Opened) -> None:
+    stay_within_a_day()
+    days = CollectionPeriods.beginning(time.time(), every="day", donations=2, periods=7, coins="fresh")
+    survey = served.survey(TwoCoins(["yes", "no"]), periods=days)
+    with opened(f"{served.address}/s/{survey.id}") as page:
+        expect(page.locator("#terms")).to_contain_text("This is asked every day, for 7 days.")
+        expect(page.locator("#terms")).to_contain_text("to at most 15.381 over 7 days")
+        shown = [give(page, "yes")]
+        page.reload()
+        shown.append(give(page, "no"))
+        page.reload()
+        expect(page.get_by_role("status")).to_contain_text("You have answered as often as this day allows.")
+        expect(page.locator("#ask")).to_be_hidden()
+    assert [bytes(report) for report in served.store.reports(survey)] == shown
+    assert all(report[:2] == b"\x00\x01" for report in shown)
+    with opened(f"{served.address}/s/{survey.id}/results") as results:
+        expect(results.locator("#still")).to_contain_text("A day is shown once it takes no more answers")
+        served.store.end(survey.id)
+        expect(results.locator("#state")).to_have_text("Final results")
 
 
 def test_results_follow_the_answers_and_a_closed_survey_takes_no_more(served: Served, opened: Opened) -> None:

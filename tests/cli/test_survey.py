@@ -19,6 +19,7 @@ from discreet.surveys.collector.survey_store import ReportBatch
 from discreet.surveys.device import report_sender
 from surveys.collector.asked import line, lines, sent
 from surveys.collector.serving import ask, served
+from surveys.midnight import stay_within_a_day
 
 DRINKING = ("survey", "new", "Did you go out drinking?", "--choices", "yes,no", "--epsilon", "1.1")
 
@@ -55,6 +56,92 @@ def test_an_epsilon_that_protects_little_is_noted(tmp_path, capsys, epsilon, odd
     told = " ".join(err.split())
     assert code == 0 and "created survey" in out and "note:" not in out
     assert (f"note: epsilon {epsilon} gives a respondent little protection" in told and odds in told) == bool(odds)
+
+
+def test_two_coins_and_ln_3_are_understood(tmp_path, capsys):
+    code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], "--protocol", "two-coins")
+    assert code == 0 and (told["protocol"], told["epsilon"], told["browser"]) == ("two-coins", 1.098612289, True)
+    code, same, _ = run(capsys, tmp_path, *DRINKING[:-1], "ln 3", "--protocol", "two-coins")
+    assert code == 0 and same["epsilon"] == told["epsilon"]
+    code, response, _ = run(capsys, tmp_path, *DRINKING[:-1], "ln 3")
+    assert code == 0 and (response["protocol"], response["epsilon"]) == ("response", told["epsilon"])
+    device = ("--device", str(tmp_path / "phone"))
+    code, given, _ = run(
+        capsys, tmp_path, "survey", "answer", told["survey"], "yes", *device, "--lifetime", "ln 3", "--dry-run"
+    )
+    assert code == 0 and given["epsilon"] == told["epsilon"]
+    for wrong in (("--epsilon", "1"), ("--epsilon", "ln 2")):
+        code, _, err = say(capsys, tmp_path, *DRINKING[:-2], "--protocol", "two-coins", *wrong)
+        assert code == 2 and "Two fair coins cost epsilon ln 3 = 1.09862" in " ".join(err.split())
+    code, _, err = say(capsys, tmp_path, "survey", "new", "?", "--choices", "a,b,c", "--protocol", "two-coins")
+    assert code == 2 and "Two coins choose between two answers" in err
+
+
+DAILY = ("--protocol", "two-coins", "--every", "day", "--donations", "2", "--periods", "3", "--minimum", "1")
+
+
+def test_a_survey_is_collected_every_day(tmp_path, capsys):
+    stay_within_a_day()
+    code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY)
+    assert code == 0
+    assert (told["every"], told["donations"], told["periods"], told["coins"]) == ("day", 2, 3, "memoized")
+    loss = {"donation": 1.098612289, "per_period": 2.197224578, "over_survey": 2.197224578, "unchanged": 1.098612289}
+    assert told["loss"] == loss and told["bytes"] == 3
+    id_, device = told["survey"], ("--device", str(tmp_path / "phone"))
+    code, terms, _ = run(capsys, tmp_path, "survey", "answer", id_)  # what it costs, before anything is answered
+    assert code == 0 and terms["loss"] == loss and terms["sent"] is False and "report" not in terms
+    code, out, _ = say(capsys, tmp_path, "survey", "answer", id_)
+    assert code == 0 and "over 3 days, 1.09862 while the answer stays the same" in " ".join(out.split())
+    given = [run(capsys, tmp_path, "survey", "answer", id_, answer, *device)[1] for answer in ("yes", "yes", "no")]
+    assert [(each["accepted"], each["repeated"], each["left"]) for each in given] == [(1, 0, 1), (0, 1, 1), (1, 0, 0)]
+    assert given[0]["report"] == given[1]["report"] and given[2]["lifetime"] == loss["over_survey"]
+    assert given[0]["says"] in (["yes"], ["no"])
+    for by in ((), ("--by", "period")):
+        code, found, _ = run(capsys, tmp_path, "survey", "estimate", id_, *by)
+        assert code == 0 and found["by"] == "period" and found["periods"][0]["n"] == 2 and found["changes"] == []
+    code, out, _ = say(capsys, tmp_path, "survey", "estimate", id_)
+    assert code == 0 and "all intervals of days and changes hold together" in " ".join(out.split())
+
+
+def test_fresh_donations_beyond_the_limit_are_refused_and_a_large_total_needs_agreement(tmp_path, capsys):
+    stay_within_a_day()
+    code, told, _ = run(capsys, tmp_path, *DRINKING[:-2], *DAILY, "--coins", "fresh")
+    assert code == 0 and told["loss"]["over_survey"] == 6.591673733
+    answer = ("survey", "answer", told["survey"], "yes", "--device", str(tmp_path / "phone"))
+    code, _, err = say(capsys, tmp_path, *answer)
+    assert code == 2 and "Over its 3 periods this survey can cost this device epsilon 6.59168" in " ".join(err.split())
+    agreed = (*answer, "--lifetime", "6 ln 3")
+    assert [run(capsys, tmp_path, *agreed)[1]["left"] for _ in range(2)] == [1, 0]
+    code, _, err = say(capsys, tmp_path, *agreed)
+    assert code == 4 and "made its 2 donations to this survey for this day" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--every", "month"), "every hour, day or week"),
+        (("--donations", "2"), "collected again and again"),
+        (("--coins", "fresh"), "collected again and again"),
+        (("--periods", "2"), "collected again and again"),
+        (("--every", "day", "--coins", "old"), "memoized or fresh"),
+        (("--every", "day", "--donations", "0"), "1 to 1,000 donations"),
+        (("--every", "day", "--periods", "0"), "1 to 10,000 periods"),
+        (("--every", "day", "--coins", "fresh", "--protocol", "basic-rappor"), "needs memoized coins"),
+    ],
+)
+def test_periods_that_nobody_means_are_refused(tmp_path, capsys, more, words):
+    code, _, err = say(capsys, tmp_path, *DRINKING, *more)
+    assert code == 2 and words in " ".join(err.split())
+
+
+def test_estimates_by_what_there_is_not_are_refused(tmp_path, capsys, asked):
+    for by, words in (("period", "has no periods"), ("sex", "can be by period, not by 'sex'")):
+        code, _, err = say(capsys, tmp_path, "survey", "estimate", asked, "--by", by)
+        assert code == 2 and words in err
+    code, told, _ = run(capsys, tmp_path, *DRINKING, "--every", "day")
+    assert code == 0 and told["periods"] == 30
+    code, _, err = say(capsys, tmp_path, "survey", "estimate", told["survey"])
+    assert code == 3 and "No period has enough reports yet: each needs 20" in " ".join(err.split())
 
 
 def test_respondents_are_told_who_asks(tmp_path, capsys, asked):

@@ -16,6 +16,7 @@ from discreet.console.routes import RESPONDENTS, route_table
 from discreet.surveys.collector import collector_headers
 from discreet.surveys.collector.survey_definition import SEVERAL_QUESTION_PROTOCOLS, Survey, protocol_classes
 from discreet.surveys.device.report_sender import report_document
+from discreet.surveys.protocols.collection_periods import head_bytes
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +47,8 @@ def nobody(clinic):
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch):
     """Results rest for a second between looks; tests do not."""
-    monkeypatch.setattr("discreet.surveys.collector.results.REST_S", 0.0)
-    monkeypatch.setattr("discreet.surveys.collector.results.SHARE", 1e9)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.REST_S", 0.0)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.SHARE", 1e9)
 
 
 SMOKE = {"question": "Do you smoke?", "kind": "choices", "choices": "yes\nno", "epsilon": "1.1", "minimum": "20"}
@@ -172,6 +173,29 @@ def test_the_share_is_about_right(owner, analyst, nobody):
     send(nobody, id_, 400)
     (yes, no) = analyst.get(f"/survey/{id_}.json").json()["results"]["estimates"]
     assert abs(yes["share"] - 1) < 0.1 and abs(no["share"]) < 0.1
+
+
+def test_a_survey_that_is_collected_every_day(owner, analyst, nobody, monkeypatch):
+    daily = {"every": "day", "donations": "2", "periods": "7", "coins": "fresh"}
+    preview = owner.get("/survey/new", params=SMOKE | daily).text
+    assert (
+        "Collected every day for 7 days" in preview and "15.4 over 7 days: each donation flips fresh coins" in preview
+    )
+    id_ = new(owner, **daily)
+    asked = Survey.from_data(nobody.get(f"/surveys/{id_}.json").json())
+    assert asked.periods is not None and asked.periods.donations == 2
+    page = analyst.get(f"/survey/{id_}").text
+    assert "A day is shown once it takes no more reports" in page and "15.4 over 7 days" in page
+    reports = [head_bytes(1) + asked.randomizer.randomize("yes") for _ in range(40)]
+    body = b"\n".join(report_document(asked, secrets.token_hex(16), report) for report in reports)
+    assert nobody.post(f"/collect/{id_}", content=body).json()["accepted"] == 40
+    monkeypatch.setattr("discreet.surveys.collector.period_results.final_periods", lambda periods, now: 1)
+    page = analyst.get(f"/survey/{id_}").text
+    assert asked.periods.begin_text(1) in page and "Estimates by period" in page
+    told = analyst.get(f"/survey/{id_}.json").json()
+    assert told["results"]["periods"][0]["n"] == 40
+    for wrong in ({"every": "month"}, {"donations": "0"}, {"periods": "x"}, {"coins": "old"}):
+        assert owner.post("/survey/new", SMOKE | daily | wrong).status_code == 400, wrong
 
 
 def test_numbers_and_words(owner, analyst, nobody):

@@ -18,12 +18,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from discreet.engines.engine_registry import EngineRegistry
+from surveys.midnight import stay_within_a_day
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 
 PATIENTS = 10_000
 WARDS = ["cardiology", "maternity", "oncology", "surgery"]
 REGIONS = ["north", "south", "west"]
+
+
+def one_day(folder: Path) -> None:
+    """Nothing lies there. The page takes seconds of one day of UTC: near midnight it waits for the next."""
+    stay_within_a_day()
 
 
 def hospital(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,9 @@ from discreet.cli.verb_app import VerbApp
 from discreet.errors import Flag, Message, Refused, UsageError
 
 if TYPE_CHECKING:
+    from discreet.surveys.collector.survey_definition import Survey
     from discreet.surveys.collector.survey_store import SurveyStore
+    from discreet.surveys.protocols.collection_periods import CollectionPeriods
 
 survey_app = VerbApp(
     no_args_is_help=True, help="Surveys by local differential privacy: answers are randomized before they are sent."
@@ -38,7 +41,7 @@ def new(
     question: Annotated[str, typer.Argument(help="The question for the respondents.")],
     choices: Annotated[str | None, typer.Option("--choices", help="Possible answers, separated by commas.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Epsilon that one answer costs its respondent.")
+        str | None, typer.Option("--epsilon", help="Epsilon that one answer costs its respondent: 1.1, or 'ln 3'.")
     ] = None,
     protocol: Annotated[
         str | None, typer.Option("--protocol", help="How answers are randomized. Default: the best protocol.")
@@ -53,30 +56,72 @@ def new(
     people: Annotated[
         int, typer.Option("--people", help="Expected number of respondents; used to choose the protocol.", min=1)
     ] = 10000,
+    every: Annotated[
+        str | None, typer.Option("--every", help="Collect again and again: every hour, day or week.")
+    ] = None,
+    donations: Annotated[
+        int | None, typer.Option("--donations", help="With --every: donations of a device per period. Default: 1.")
+    ] = None,
+    periods: Annotated[
+        int | None, typer.Option("--periods", help="With --every: number of periods. Default: 30.")
+    ] = None,
+    coins: Annotated[
+        str | None,
+        typer.Option("--coins", help="With --every: memoized (an answer is randomized once; default) or fresh."),
+    ] = None,
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Create a survey. Reports which protocol was chosen, and why."""
-    from discreet.surveys.collector.randomizer_design import AnswerDomain, design_randomizer
+    from discreet.surveys.collector.randomizer_design import FIXED_EPSILON, AnswerDomain, design_randomizer
     from discreet.surveys.collector.survey_definition import Survey
 
-    if epsilon is None:
+    if epsilon is None and protocol != FIXED_EPSILON:
         raise UsageError("Say how much epsilon one answer costs its respondent.", hint=Message(Flag("epsilon", 1.1)))
     listed = None if choices is None else tuple(choice.strip() for choice in choices.split(","))
     answers = AnswerDomain(choices=listed, low=low, high=high, step=step, words=words)
     made = design_randomizer(answers, epsilon=epsilon, protocol=protocol, people=people)
-    survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens, asker=asker.strip())
+    again = _collection_periods(every, donations=donations, periods=periods, coins=coins)
+    survey = Survey.new(question, made.randomizer, minimum=minimum, token=tokens, asker=asker.strip(), periods=again)
     _store(store, project, make=True).make(survey)
     data, text = survey_output.new_output(survey, made.because)
     terminal.print_result(data, text, as_json=as_json)
     terminal.print_notes(survey_output.weak_protection_notes(made.randomizer.epsilon))
 
 
+def _collection_periods(
+    every: str | None, *, donations: int | None, periods: int | None, coins: str | None
+) -> CollectionPeriods | None:
+    """The periods that the flags describe; None for a survey that each device answers once."""
+    from discreet.surveys.protocols.collection_periods import DEFAULT_PERIODS, MEMOIZED, CollectionPeriods
+
+    if every is None:
+        for name, value in (("donations", donations), ("periods", periods), ("coins", coins)):
+            if value is not None:
+                raise UsageError(
+                    f"{name} is about surveys that are collected again and again.",
+                    hint=Message(Flag("every", "day"), " makes one"),
+                )
+        return None
+    return CollectionPeriods.beginning(
+        time.time(),
+        every=every,
+        donations=1 if donations is None else donations,
+        periods=DEFAULT_PERIODS if periods is None else periods,
+        coins=MEMOIZED if coins is None else coins,
+    )
+
+
 @survey_app.command()
 def answer(
     id_: Id,
-    value: Annotated[str, typer.Argument(help="The true answer. It does not leave this machine.")],
+    value: Annotated[
+        str | None,
+        typer.Argument(
+            help="The true answer. It does not leave this machine. Without it: show what an answer would cost."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be sent, and send nothing.")] = False,
     url: Annotated[
         str | None, typer.Option("--url", help="URL of a collector. Default: the store on this machine.")
@@ -110,19 +155,42 @@ def answer(
         raise UsageError(
             "This survey needs an enrolment token.", hint=Message(Flag("token"), ", from the link that you were given")
         )
-    if survey.randomizer.epsilon > MOST_UNCONFIRMED_EPSILON and lifetime is None:
-        cost = exact.show(survey.randomizer.epsilon, up=True)
-        raise UsageError(
-            f"An answer would cost epsilon {cost}, which gives hardly any protection.",
-            hint=Message(Flag("lifetime", "E"), " agrees to a total of up to E"),
+    if value is None:
+        data, text = survey_output.terms_output(survey)
+        terminal.print_result(data, text, as_json=as_json)
+        return
+    if lifetime is None:
+        _require_agreement(survey)
+    phone, days = Device(device or state_root() / "device"), timedelta(days=period)
+    if survey.periods is None:
+        given = phone.answer(survey.id, survey.randomizer, value, limit=limit, period=days, lifetime=lifetime)
+        donated = None
+    else:
+        donated = phone.donate(
+            survey.id, survey.randomizer, survey.periods, value, limit=limit, period=days, lifetime=lifetime
         )
-    given = Device(device or state_root() / "device").answer(
-        survey.id, survey.randomizer, value, limit=limit, period=timedelta(days=period), lifetime=lifetime
-    )
+        given = donated.donation
     report_text = report_document(survey, given.id, given.report, token=token)
     acknowledgement = None if dry_run else target.send(survey, report_text)
-    data, text = survey_output.answer_output(survey, given, acknowledgement)
+    if donated is not None and acknowledgement is not None:
+        phone.arrived(donated)
+    data, text = survey_output.answer_output(survey, given, acknowledgement, donated)
     terminal.print_result(data, text, as_json=as_json)
+
+
+def _require_agreement(survey: Survey) -> None:
+    """What gives hardly any protection is not sent before its respondent has said how much may be lost."""
+    total = survey.randomizer.epsilon if survey.periods is None else survey.periods.loss(survey.randomizer).survey
+    if total <= MOST_UNCONFIRMED_EPSILON:
+        return
+    cost = exact.show(total, up=True)
+    reason = (
+        f"An answer would cost epsilon {cost}, which gives hardly any protection."
+        if survey.periods is None
+        else f"Over its {survey.periods.periods:,} periods this survey can cost this device epsilon {cost}, which "
+        "gives hardly any protection."
+    )
+    raise UsageError(reason, hint=Message(Flag("lifetime", "E"), " agrees to a total of up to E"))
 
 
 @survey_app.command()
@@ -133,6 +201,9 @@ def estimate(
         int | None, typer.Option("--fakes", help="Show how far this many fake reports could move an estimate.")
     ] = None,
     words: Annotated[Path | None, typer.Option("--words", help="File of the words to estimate, one per line.")] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="period: estimate each period, and the changes between them.")
+    ] = None,
     store: StoreAddress = None,
     project: Folder = HERE,
     as_json: Json = False,
@@ -145,8 +216,17 @@ def estimate(
     word_list = None if words is None else survey_output.words_of(words)
     if word_list is None and takes_words(survey.randomizer):
         raise UsageError("This survey takes any word: list the words to estimate.", hint=Message(Flag("words", "FILE")))
+    level = float(exact.probability(confidence, name="confidence"))
+    if by not in (None, "period") or (by is not None and survey.periods is None):
+        raise UsageError(
+            "This survey has no periods: it is estimated as a whole."
+            if by == "period"
+            else f"An estimate can be by period, not by {str(by)[:40]!r}."
+        )
+    if survey.periods is not None:
+        _estimate_periods(kept, survey, level, word_list, fakes, as_json=as_json)
+        return
     with terminal.progress("estimating"):
-        level = float(exact.probability(confidence, name="confidence"))
         estimates = summary(survey, tally_survey(kept, survey), confidence=level, fakes=fakes, words=word_list)
     if estimates.get("waiting"):
         raise Refused(
@@ -156,6 +236,29 @@ def estimate(
         )
     terminal.print_result(
         {"survey": survey.id, **estimates}, survey_output.estimate_lines(survey, estimates), as_json=as_json
+    )
+
+
+def _estimate_periods(
+    store: SurveyStore, survey: Survey, confidence: float, words: list[str] | None, fakes: int | None, *, as_json: bool
+) -> None:
+    """Each period by itself, and the changes."""
+    from discreet.surveys.collector.period_results import PeriodTallies, period_summary
+    from discreet.surveys.collector.results import tally_new_reports
+
+    if fakes is not None:
+        raise UsageError("How far fake reports move an estimate is not computed for periods.")
+    tallies = PeriodTallies(survey.randomizer)
+    with terminal.progress("estimating"):
+        tally_new_reports(store, survey, tallies)
+        estimates = period_summary(survey, tallies, confidence=confidence, words=words)
+    if all(each["waiting"] for each in estimates["periods"]):
+        raise Refused(
+            f"No period has enough reports yet: each needs {survey.minimum:,} to be estimated.",
+            hint="wait for more answers",
+        )
+    terminal.print_result(
+        {"survey": survey.id, **estimates}, survey_output.period_lines(survey, estimates), as_json=as_json
     )
 
 

@@ -16,7 +16,7 @@ from discreet.errors import UsageError
 
 if TYPE_CHECKING:
     from discreet.surveys.collector.survey_definition import Survey
-    from discreet.surveys.device.respondent_device import Donation
+    from discreet.surveys.device.respondent_device import Donation, PeriodDonation
 
 #: More choices than this are cut on a screen.
 MOST_CHOICES = 60
@@ -26,6 +26,7 @@ MOST_WORDS = 1_000_000
 
 def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]:
     """A new survey."""
+    from discreet.surveys.collector.period_results import periods_lines
     from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS
 
     randomizer = survey.randomizer
@@ -35,18 +36,21 @@ def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]
         "protocol": randomizer.protocol,
         "because": because,
         "epsilon": exact.as_float(randomizer.epsilon, up=True),
-        "bytes": randomizer.width,
+        "bytes": survey.report_width,
         "minimum": survey.minimum,
         "tokens": survey.token,
         "browser": randomizer.protocol not in NOT_IN_BROWSERS,
+        **_periods_data(survey),
     }
     lines = [
         f"created survey {survey.id}: {survey.question}",
         *([f"  respondents read: {survey.asker} asks."] if survey.asker else []),
         f"  {randomizer.protocol}: {because}",
         f"  an answer costs its respondent epsilon {exact.show(randomizer.epsilon, up=True)} "
-        f"and is sent as {_bytes(randomizer.width)}",
-        f"  estimated when there are at least {survey.minimum:,} reports",
+        f"and is sent as {_bytes(survey.report_width)}",
+        *(f"  {line}" for line in periods_lines(survey)),
+        f"  estimated when there are at least {survey.minimum:,} reports"
+        + ("" if survey.periods is None else " in a period"),
     ]
     if data["browser"] is False:
         lines.append(
@@ -55,6 +59,45 @@ def new_output(survey: Survey, because: str) -> tuple[dict[str, Any], list[str]]
     if survey.token:
         lines.append(f"next: discreet survey tokens {survey.id} -n 100")
     return data, [*lines, "next: discreet survey serve"]
+
+
+def _periods_data(survey: Survey) -> dict[str, Any]:
+    """The periods of a survey and what they can cost; nothing where it has none."""
+    from discreet.surveys.collector.period_results import loss_data
+
+    if survey.periods is None:
+        return {}
+    return {
+        "every": survey.periods.every,
+        "donations": survey.periods.donations,
+        "periods": survey.periods.periods,
+        "coins": survey.periods.coins,
+        "begin": survey.periods.begin_text(1),
+        "loss": loss_data(survey.periods, survey.randomizer),
+    }
+
+
+def terms_output(survey: Survey) -> tuple[dict[str, Any], list[str]]:
+    """What an answer would cost, before there is one."""
+    from discreet.surveys.collector.period_results import periods_lines
+
+    epsilon = survey.randomizer.epsilon
+    data: dict[str, Any] = {
+        "survey": survey.id,
+        "sent": False,
+        "question": survey.question,
+        "asker": survey.asker,
+        "protocol": survey.randomizer.protocol,
+        "epsilon": exact.as_float(epsilon, up=True),
+        **_periods_data(survey),
+    }
+    return data, [
+        survey.question,
+        *([f"  {survey.asker} asks."] if survey.asker else []),
+        f"  an answer costs epsilon {exact.show(epsilon, up=True)} ({survey.randomizer.protocol})",
+        *(f"  {line}" for line in periods_lines(survey)),
+        "nothing was sent, and no coin was flipped; with an answer, --dry-run shows what would be sent",
+    ]
 
 
 def weak_protection_notes(epsilon: Fraction) -> list[str]:
@@ -78,7 +121,7 @@ def weak_protection_notes(epsilon: Fraction) -> list[str]:
 
 
 def answer_output(
-    survey: Survey, given: Donation, acknowledgement: dict[str, Any] | None
+    survey: Survey, given: Donation, acknowledgement: dict[str, Any] | None, donated: PeriodDonation | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """One report: what it is, why it is deniable, and what became of it."""
     from discreet.surveys.device.report_sender import report_text
@@ -97,6 +140,8 @@ def answer_output(
     named = _supported_choices(survey, given.report)
     if named is not None:
         data["says"] = named
+    if donated is not None:
+        data |= {"number": donated.number, "left": donated.left, "loss": _periods_data(survey)["loss"]}
     often = 100 * math.exp(-float(survey.randomizer.epsilon))
     lines = [
         f"{'would send' if acknowledgement is None else 'sent'} {report_text(given.report)} under the id {given.id}",
@@ -106,11 +151,27 @@ def answer_output(
         f"  epsilon: {exact.show(given.epsilon, up=True)} for this answer, {exact.show(given.period, up=True)} "
         f"in this period, {exact.show(given.lifetime, up=True)} for all answers of this device ever",
     ]
+    if donated is not None:
+        lines += [f"  {line}" for line in _donation_lines(survey, donated)]
     if acknowledgement is None:
         lines.append("nothing was sent; without --dry-run, the same bytes are sent")
     elif acknowledgement["repeated"]:
         lines.append("this device was already counted: its first report is kept, and counts once")
     return data, lines
+
+
+def _donation_lines(survey: Survey, donated: PeriodDonation) -> list[str]:
+    """Which donation it is, and what all of them can cost."""
+    from discreet.surveys.collector.period_results import periods_lines
+
+    periods = survey.periods
+    assert periods is not None
+    left = "none is left" if not donated.left else f"{donated.left:,} left"
+    return [
+        f"donation {donated.index + 1:,} of at most {periods.donations:,} for {periods.every} {donated.number:,} of "
+        f"{periods.periods:,}; {left} for this {periods.every}",
+        *periods_lines(survey)[1:],
+    ]
 
 
 def _supported_choices(survey: Survey, report: bytes) -> list[str] | None:
@@ -120,7 +181,7 @@ def _supported_choices(survey: Survey, report: bytes) -> list[str] | None:
     randomizer = survey.randomizer
     if not isinstance(randomizer, ChoiceRandomizer) or len(randomizer.choices) > MOST_CHOICES:
         return None
-    supports = randomizer.supports(randomizer.matrix([report]))
+    supports = randomizer.supports(randomizer.matrix([report[survey.report_width - randomizer.width :]]))
     return [choice for choice, is_supported in zip(randomizer.choices, supports.tolist(), strict=True) if is_supported]
 
 
@@ -159,6 +220,65 @@ def estimate_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
             "person's report: show others no more than that"
         )
     return lines
+
+
+def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
+    """Each period with its estimates, and what changed."""
+    every = estimates["every"]
+    lines: list[Any] = [
+        f"{survey.question}  ({estimates['n']:,} reports{', closed' if estimates['closed'] else ''})",
+        "",
+        _period_table(every, estimates["periods"]),
+        "",
+    ]
+    if estimates["changes"]:
+        lines += [_change_table(every, estimates["changes"]), ""]
+    donation, period, total = (
+        exact.show_float(estimates["loss"][name], up=True) for name in ("donation", "per_period", "over_survey")
+    )
+    lines += [
+        f"of one choice, all intervals of {every}s and changes hold together with confidence "
+        f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
+        f"loss of a device: epsilon {donation} a donation, at most {period} a {every} and {total} in all",
+    ]
+    lines.append(
+        f"this counts every report and is for you only; the results page shows a {every} once it takes no more reports"
+    )
+    return lines
+
+
+def _period_table(every: str, periods: Sequence[dict[str, Any]]) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in (every, "begin", "reports", "choice", "estimate", "interval"):
+        table.add_column(name, justify="left" if name in ("choice", "begin") else "right", no_wrap=True)
+    for each in periods:
+        head = [str(each["period"]), each["begin"], f"{each['n']:,}"]
+        if each["waiting"]:
+            table.add_row(*head, "", "too few", "")
+        elif "mean" in each:
+            low, high = each["interval"]
+            table.add_row(*head, "mean", f"{each['mean']:.6g}", f"{low:.6g} to {high:.6g}")
+        else:
+            for place, one in enumerate(each["estimates"][:MOST_CHOICES]):
+                interval = "" if one["interval"] is None else " to ".join(_percents(*one["interval"]))
+                table.add_row(
+                    *(head if not place else ["", "", ""]), RichText(one["choice"]), f"{one['share']:.2%}", interval
+                )
+    return table
+
+
+def _change_table(every: str, changes: Sequence[dict[str, Any]]) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    for name in (f"from {every}", "to", "choice", "change", "interval"):
+        table.add_column(name, justify="left" if name == "choice" else "right", no_wrap=True)
+    for each in changes:
+        low, high = each["interval"]
+        ends = [str(each["first"]), str(each["last"])]
+        if "choice" not in each:
+            table.add_row(*ends, "mean", f"{each['change']:+.6g}", f"{low:+.6g} to {high:+.6g}")
+        else:
+            table.add_row(*ends, RichText(each["choice"]), f"{each['change']:+.2%}", f"{low:+.2%} to {high:+.2%}")
+    return table
 
 
 def _table(estimates: Sequence[dict[str, Any]]) -> RichTable:

@@ -18,7 +18,7 @@ from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
 from discreet.surveys.protocols.prefix_words import PrefixWords
 from discreet.surveys.protocols.protocol_registry import best_protocol
-from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomized_response import RandomizedResponse, TwoCoins
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 from discreet.surveys.protocols.several_questions import Sampled, Split
@@ -55,6 +55,7 @@ __all__ = [
     "SubsetSelection",
     "SymmetricUnary",
     "Tree",
+    "TwoCoins",
     "amplified",
     "best_protocol",
     "local_for",

@@ -82,8 +82,8 @@ def test_the_survey_and_its_pages(world):
 
 def test_results_wait_then_come_then_are_final(world, monkeypatch):
     store, port = world
-    monkeypatch.setattr("discreet.surveys.collector.results.REST_S", 0.0)
-    monkeypatch.setattr("discreet.surveys.collector.results.SHARE", 1e9)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.REST_S", 0.0)
+    monkeypatch.setattr("discreet.surveys.collector.live_results.SHARE", 1e9)
     asked = survey(store, minimum=3)
     path = f"/surveys/{asked.id}/results.json"
     told = ask(port, path)[2]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import StoreFault, UsageError
-from discreet.surveys.collector import results as module
+from discreet.surveys.collector import live_results as module
 from discreet.surveys.collector.app import CLIENT
+from discreet.surveys.collector.live_results import LiveResults
 from discreet.surveys.collector.randomizer_design import NOT_IN_BROWSERS, AnswerDomain, design_randomizer
 from discreet.surveys.collector.results import (
-    LiveResults,
     SurveyTally,
     summary,
     takes_words,
@@ -26,6 +26,7 @@ from discreet.surveys.protocols.estimate import Mean
 from surveys.collector.asked import NO, YES, batch, sent, survey
 
 CHOICES = AnswerDomain(choices=tuple("abcdefg"))
+PAIR = AnswerDomain(choices=("a", "b"))
 NUMBER = AnswerDomain(low="0", high="10", step="1")
 WORDS = AnswerDomain(words=True)
 
@@ -33,8 +34,15 @@ WORDS = AnswerDomain(words=True)
 def every_kind():
     """Each protocol that the command line can make, with answers for it."""
     for protocol in protocol_classes():
-        for answers, values in ((CHOICES, list("abacab") * 50), (NUMBER, [1, 2, 9] * 100), (WORDS, ["x", "y"] * 150)):
+        for answers, values in (
+            (CHOICES, list("abacab") * 50),
+            (PAIR, list("ab") * 150),
+            (NUMBER, [1, 2, 9] * 100),
+            (WORDS, ["x", "y"] * 150),
+        ):
             try:
+                if answers is PAIR and protocol != "two-coins":
+                    continue
                 yield design_randomizer(answers, epsilon=2, protocol=protocol).randomizer, values
             except UsageError:
                 continue

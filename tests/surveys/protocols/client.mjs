@@ -44,7 +44,11 @@ const JOBS = {
       const made = client.randomizer(parameters);
       return reports.map(({ value, tape }) => {
         const source = new client.Tape(client.fromHex(tape));
-        return attempt(() => ({ report: client.toHex(made.randomize(value, source)), left: source.left.length }));
+        try {
+          return attempt(() => ({ report: client.toHex(made.randomize(value, source)), left: source.left.length }));
+        } catch (error) {
+          return { fault: String(error) }; // of a client that a test has broken
+        }
       });
     }),
 
@@ -87,6 +91,35 @@ const JOBS = {
     );
     return { answers, stored: Object.fromEntries(storage.entries) };
   },
+
+  /** {settings, steps: [{survey, value, time, arrived}]} -> [donations], and what storage holds */
+  periods: ({ settings, steps }) => {
+    const storage = new Memory();
+    let room = Infinity;
+    const plain = storage.setItem.bind(storage);
+    storage.setItem = (place, text) => {
+      if (room-- <= 0) throw new Error("quota");
+      plain(place, text);
+    };
+    const donations = steps.map(({ survey, value, time, arrived, writes }) =>
+      attempt(() => {
+        Date.now = () => 1000 * time;
+        room = writes ?? Infinity;
+        const device = new client.Device({ storage, ...settings });
+        const given = survey.periods ? device.donate(survey, value) : device.answer(survey, value);
+        if (!survey.periods) return { ...given, report: client.toHex(given.report) };
+        if (arrived) device.arrived(given);
+        return { ...given, report: client.toHex(given.report), donated: device.donated(survey) };
+      }),
+    );
+    return { donations, stored: Object.fromEntries(storage.entries) };
+  },
+
+  /** [{parameters, periods}] -> [loss] */
+  losses: (cases) =>
+    cases.map(({ parameters, periods }) =>
+      attempt(() => new client.Periods(periods).loss(client.randomizer(parameters))),
+    ),
 
   /** [{parameters, value}] -> [canonical answers] */
   canonical: (cases) =>

@@ -9,6 +9,7 @@ make the report of `value` under `parameters`, and have used up exactly the tape
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.mechanisms import reference_sampler
 from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
-from discreet.surveys.protocols.grid_numbers import Duchi, MeanRandomizer
+from discreet.surveys.protocols.grid_numbers import Duchi, GridRandomizer
 from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.interval_tree import Tree
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
-from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.prefix_words import PrefixWords
+from discreet.surveys.protocols.randomized_response import RandomizedResponse, TwoCoins
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 from discreet.surveys.protocols.sketch import CountMeanSketch, HadamardSketch
@@ -75,16 +80,44 @@ def randomizers() -> Iterator[Randomizer]:
         for grid in GRIDS:
             yield number(**grid, epsilon="0.5")
             yield number(**grid, epsilon="3")
+    yield TwoCoins(YES_NO)
+    yield TwoCoins(UNICODE[:2], epsilon="2")
+    for grid in GRIDS:
+        yield LaplaceRecord(**grid, epsilon="0.5")
+        yield LaplaceRecord(**grid, epsilon="ln 3")
+    for grid, oracle in itertools.product(GRIDS[:2], ("unary", "hashing")):
+        yield Tree(**grid, epsilon="0.5", oracle=oracle)
+        yield Tree(**grid, epsilon="3", oracle=oracle, fanout=3)
+    yield Tree(low=0, high=9999, step=1, epsilon="1")
+    yield PrefixWords(epsilon="1.1", length=64, functions=3, wide=16, salt="")
+    yield PrefixWords(epsilon="4", length=60, alphabet="aeintv\u00efé🎉北京", salt="ünï", functions=65, wide=128)
+
+
+def randomize(randomizer: Randomizer, value: Any, bits: Any) -> bytes:
+    """A report as another client makes it: of Laplace noise by the sampler in whole numbers, else as Python does."""
+    if not isinstance(randomizer, LaplaceRecord):
+        return randomizer.randomize(value, bits=bits)
+    noisy = randomizer.code(value) + reference_sampler.laplace(randomizer.noise.scale, bits=bits)
+    told = min(max(noisy, -randomizer.far), randomizer.steps + randomizer.far) + randomizer.far
+    return told.to_bytes(randomizer.width, "big")
 
 
 def answers(randomizer: Randomizer) -> list[Any]:
     """Answers at both ends and in the middle of what can be answered."""
     if isinstance(randomizer, ChoiceRandomizer):
         return [randomizer.choices[0], randomizer.choices[len(randomizer.choices) // 2], randomizer.choices[-1]]
-    if isinstance(randomizer, MeanRandomizer):
+    if isinstance(randomizer, GridRandomizer):
         low, high, step = (float(end) for end in (randomizer.low, randomizer.high, randomizer.step))
         between = low + step / 2, low + 1.49 * step, high - 0.51 * step
         return [str(low), high, *(repr(value) for value in between), " 1e0 ", 0.5 + step / 3]
+    if isinstance(randomizer, PrefixWords):
+        return [
+            "a",
+            "naïve",
+            "e\u0301te\u0301",
+            "été",
+            *(["北京" * 10, "🎉"] if randomizer.spelling.alphabet else ["🎉"]),
+        ]
     return WORDS
 
 
@@ -117,6 +150,7 @@ def ties(randomizer: Randomizer) -> bytes:
     """The bytes of all numbers that the coins of a randomizer could be compared with."""
     numbers = [randomizer.numbers()]
     numbers += [inner for inner in numbers[0].values() if isinstance(inner, dict)]
+    numbers += [level["numbers"] for level in numbers[0].get("levels", [])]
     whole = [number for some in numbers for number in some.values() if type(number) is int]
     return b"".join(number.to_bytes(8, "big").lstrip(b"\0") for number in whole)
 
@@ -124,7 +158,7 @@ def ties(randomizer: Randomizer) -> bytes:
 def vector(seed: str, randomizer: Randomizer, value: Any) -> dict[str, Any]:
     """One report and the bytes of randomness that it was made from, as hexadecimal."""
     recorder = Recorder(seed, ties(randomizer))
-    report = randomizer.randomize(value, bits=recorder)
+    report = randomize(randomizer, value, recorder)
     return {"value": value, "tape": recorder.tape.hex(), "report": report.hex()}
 
 

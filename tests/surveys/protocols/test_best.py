@@ -19,6 +19,7 @@ YES_NO = {"protocol": "response", "options": {"choices": ["yes", "no"]}}
 #: What each protocol is made from, beside epsilon.
 OPTIONS: dict[str, dict[str, Any]] = {
     **dict.fromkeys((*COMPARED, "fast-hashing", "basic-rappor"), ABC),
+    "two-coins": {"choices": ["yes", "no"]},
     **dict.fromkeys(("duchi", "piecewise", "square-wave", "hybrid", "laplace", "tree"), METRES),
     **{each: {} for each in ("rappor", "sketch", "hadamard-sketch", "prefix-words", "puzzle")},
     **{each: {"questions": {"drinks": YES_NO, "smokes": YES_NO}} for each in ("sampled", "split")},

@@ -16,7 +16,7 @@ from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
 from discreet.surveys.protocols.coins import Coin
 from discreet.surveys.protocols.hadamard import HadamardResponse
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
-from discreet.surveys.protocols.randomized_response import RandomizedResponse
+from discreet.surveys.protocols.randomized_response import RandomizedResponse, TwoCoins
 from discreet.surveys.protocols.rappor import BasicRappor
 from discreet.surveys.protocols.subset_selection import SubsetSelection
 from discreet.surveys.protocols.unary import OptimisedUnary, SymmetricUnary
@@ -90,6 +90,26 @@ def test_the_two_coins_of_the_lecture() -> None:
     assert made.epsilon == coins.epsilon_of(Fraction(3))
     said = [b"\x00"] * 40 + [b"\x01"] * 60  # a = 0.4 said yes
     assert made.estimate(said).shares["yes"] == pytest.approx(2 * 0.4 - 0.5)
+
+
+def test_two_coins_by_name_flip_two_coins_and_cost_ln_3_exactly() -> None:
+    made = TwoCoins(["yes", "no"])
+    yes, no = law(made, "yes"), law(made, "no")
+    assert yes == {b"\x00": Fraction(3, 4), b"\x01": Fraction(1, 4)}
+    assert no == {b"\x00": Fraction(1, 4), b"\x01": Fraction(3, 4)}
+    assert largest_ratio([yes, no]) == 3
+    assert made.epsilon == coins.epsilon_of(Fraction(3)) == coins.check_epsilon("ln 3")
+    assert made.chances == (Fraction(3, 4), Fraction(1, 4))
+    said = [b"\x00"] * 40 + [b"\x01"] * 60
+    assert made.estimate(said).shares["yes"] == pytest.approx(2 * 0.4 - 0.5)
+    assert TwoCoins(["yes", "no"], epsilon="1.1").epsilon == made.epsilon
+
+
+def test_two_coins_take_two_answers_and_no_smaller_epsilon() -> None:
+    with pytest.raises(UsageError, match="between two answers"):
+        TwoCoins(["a", "b", "c"])
+    with pytest.raises(UsageError, match=r"ln 3 = 1.09862, which is more than 1\."):
+        TwoCoins(["a", "b"], epsilon=1)
 
 
 class Fixed:

@@ -18,7 +18,10 @@ import discreet
 from discreet.errors import UsageError
 from discreet.surveys.protocols.grid_numbers import Duchi
 from discreet.surveys.protocols.hadamard import HadamardResponse
+from discreet.surveys.protocols.interval_tree import Tree
+from discreet.surveys.protocols.laplace_record import LaplaceRecord
 from discreet.surveys.protocols.local_hash import FastHashing, LocalHashing
+from discreet.surveys.protocols.prefix_words import PrefixWords
 from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
 from discreet.surveys.protocols.randomized_response import RandomizedResponse
 from discreet.surveys.protocols.randomizer import Randomizer
@@ -27,7 +30,7 @@ from discreet.surveys.protocols.sketch import CountMeanSketch
 from discreet.surveys.protocols.window_mechanism import Hybrid, Piecewise
 from surveys.protocols import make_vectors
 from surveys.protocols.every import law
-from surveys.protocols.make_vectors import FRUIT, LISTS, MANY, YES_NO, Recorder, answers, randomizers, ties
+from surveys.protocols.make_vectors import FRUIT, LISTS, MANY, YES_NO, Recorder, answers, randomize, randomizers, ties
 from tiers import size
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
@@ -71,7 +74,7 @@ def by_protocol() -> dict[str, list[Randomizer]]:
 
 PROTOCOLS = by_protocol()
 #: Protocols that have no respondent's page: programs take part in them, through Python.
-PROGRAMS = {"laplace", "tree", "sampled", "split", "prefix-words", "puzzle"}
+PROGRAMS = {"sampled", "split", "puzzle"}
 
 
 def test_the_client_speaks_every_protocol_but_those_for_programs() -> None:
@@ -91,7 +94,7 @@ def fresh(randomizer: Randomizer, many: int, *, seeded: bool = False) -> dict[st
     for number in range(many):
         seed = str(number) if seeded else os.urandom(16).hex()
         recorder = Recorder(seed, ties(randomizer) if number % 2 else b"")
-        report = randomizer.randomize(value := values[number % len(values)], bits=recorder)
+        report = randomize(randomizer, value := values[number % len(values)], recorder)
         cases.append({"value": value, "tape": recorder.tape.hex(), "report": report.hex()})
     return {"parameters": randomizer.parameters(), "reports": cases}
 
@@ -273,7 +276,8 @@ def costlier() -> list[tuple[str, dict[str, Any]]]:
                 heads = made.numbers().get(name)
                 if isinstance(heads, int) and made.protocol != "duchi":
                     less = max(heads // 10**6, 1) * sign
-                    found.append(("claims", changed(made, numbers={name: heads + less})))
+                    words = "fair" if made.protocol == "two-coins" else "claims"
+                    found.append((words, changed(made, numbers={name: heads + less})))
     tiny = RandomizedResponse(YES_NO, epsilon="1e-6")
     found.append(("claims", changed(tiny, numbers={"lie": tiny.lie.heads - 1})))
     rappor = Rappor(epsilon="4", once="2", wide=32)
@@ -295,9 +299,38 @@ def costlier() -> list[tuple[str, dict[str, Any]]]:
     window = hybrid.numbers()["window"]
     sharper = {"window": {**window, "out": window["out"] - window["out"] // 10**6}}
     found.append(("claims", changed(hybrid, numbers=sharper)))
+    found.extend(costlier_trees_and_words())
     wide = CountMeanSketch(epsilon=2, wide=1 << 16)
     long = {"numbers": {**wide.numbers(), "wide": 1 << 17}, "options": {**wide.options(), "wide": 1 << 17}}
     found.append(("longer", {**wide.parameters(), **long, "width": 1 + (1 << 14)}))
+    return found
+
+
+def costlier_trees_and_words() -> list[tuple[str, dict[str, Any]]]:
+    """Of Laplace noise, trees and beginnings of words."""
+    laplace = LaplaceRecord(low=0, high=4, step=1, epsilon="0.5")
+    assert laplace.numbers() == {"steps": 4, "scale": "8/1", "far": 320}
+    found = [("claims", changed(laplace, numbers={"scale": "7999999/1000000", "far": 320}))]
+    found += [("fit its scale", changed(laplace, numbers={"far": far})) for far in (319, 321)]
+    found += [("lowest", changed(laplace, numbers={"scale": "16/2"}))]
+    found += [("out of range", changed(laplace, numbers={"scale": f"{10**12 + 1}/1"}))]
+    tree = Tree(low=0, high=99, step=1, epsilon="1", fanout=3)
+    levels = tree.numbers()["levels"]
+    for level in levels:
+        name = "lie" if level["protocol"] == "response" else "other"
+        numbers = {**level["numbers"], name: level["numbers"][name] - level["numbers"][name] // 10**6}
+        sharper = [{**each, **({"numbers": numbers} if each is level else {})} for each in levels]
+        found.append(("claims", changed(tree, numbers={"levels": sharper})))
+        shorter = [{**each, "width": each["width"] + (each is level)} for each in levels]
+        found.append(("length of", changed(tree, numbers={"levels": shorter})))
+    found.append(("levels", changed(tree, numbers={"levels": levels[1:]})))
+    found.append(("tree", optioned(tree, fanout=4)))
+    found.append(("tree", optioned(tree, oracle="subset")))
+    found.append(("cannot be read", optioned(tree, oracle="hashing")))
+    words = PrefixWords(epsilon=2, length=8, alphabet="ab")
+    found.append(("fit its words", changed(words, numbers={"cuts": [5, 8]})))
+    found.append(("out of range", optioned(words, groups=9)))
+    found.append(("alphabet", optioned(words, alphabet="a\0")))
     return found
 
 
@@ -349,6 +382,7 @@ MUTANTS = [
     ("Math.ceil(count / 8)", "Math.floor(count / 8) + 1"),
     ("getBigUint64(8 * index, true)", "getBigUint64(8 * index, false)"),
     ("found[lane] >= bound", "found[lane] > bound"),
+    ("truthful ? code : Number(!second)", "truthful ? code : Number(second)"),
     ("place + 1 + wholeBelow(many - 1, source)", "place + wholeBelow(many, source)"),
     ("bits[place] = !bits[place];", "bits[place] = true;"),
     ("held[code] = !without;", "held[code] = true;"),
@@ -358,6 +392,12 @@ MUTANTS = [
     ('word.normalize("NFC")', "word"),
     ("(bit ? one[place] : zero[place])", "(bit ? zero[place] : one[place])"),
     ("this.window.outputs + this.bit.noised", "this.bit.noised"),
+    ("(low + t * high) / s", "(low + t * high + 1n) / s"),
+    ("if (negative && size === 0n) continue;", ""),
+    ("flipped % 2n === 1n", "flipped % 2n === 0n"),
+    ("this.levels.length - 1 - level", "this.levels.length - level"),
+    ("counted ? this.counting : this.finding", "this.finding"),
+    ("counted ? this.length : this.cuts[group]", "this.length"),
 ]
 #: So few outputs that each is drawn often: both sides of every edge are seen.
 EDGED = [

@@ -183,9 +183,45 @@ def test_growth_is_never_above_the_exponential() -> None:
 
 def test_an_epsilon_that_nobody_means_is_refused() -> None:
     assert coins.check_epsilon("0.1") == coins.check_epsilon(0.1) == Fraction(1, 10)
-    for epsilon in (0, "0", -1, "nan", "inf", 20.5, 100, None, True, "1e-10"):
+    for epsilon in (
+        0,
+        "0",
+        -1,
+        "nan",
+        "inf",
+        "ln 1",
+        "ln 0.5",
+        "ln",
+        "ln -3",
+        "ln x",
+        "0 ln 3",
+        "ln 3 ln 3",
+        "19 ln 3",
+        20.5,
+        100,
+        None,
+        True,
+        "1e-10",
+    ):
         with pytest.raises(UsageError):
             coins.check_epsilon(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("written", "ratio", "times"),
+    [
+        ("ln 3", "3", 1),
+        (" ln(3) ", "3", 1),
+        ("ln( 1.5 )", "1.5", 1),
+        ("2 ln 3", "3", 2),
+        ("2*ln(3)", "3", 2),
+        ("ln3", "3", 1),
+    ],
+)
+def test_a_logarithm_is_read_as_the_least_unit_above_it(written: str, ratio: str, times: int) -> None:
+    once = coins.epsilon_of(Fraction(ratio))
+    assert coins.check_epsilon(written) == times * once
+    assert 0 < once - exact.ln(Fraction(ratio), up=False) < Fraction(1, 10**12)
 
 
 @pytest.mark.parametrize("units", [1, 7, 10**9, 10**12, 3 * 10**12 + 1])

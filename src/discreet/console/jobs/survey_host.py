@@ -16,7 +16,9 @@ from discreet.console.responses import NotFound
 from discreet.errors import UsageError
 from discreet.surveys.collector.app import app_of_collector
 from discreet.surveys.collector.collector import Collector
-from discreet.surveys.collector.results import LiveResults, SurveyTally, summary, tally_new_reports
+from discreet.surveys.collector.live_results import LiveResults
+from discreet.surveys.collector.period_results import PeriodTallies, period_summary
+from discreet.surveys.collector.results import SurveyTally, summary, tally_new_reports
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id
 from discreet.surveys.collector.survey_store import SurveyStore
@@ -59,11 +61,28 @@ class SurveyHost:
 
     def word_estimates(self, survey: Survey, words: list[str]) -> dict[str, Any]:
         """The same of a survey that takes any word: about these. Moves in the same steps, for the same reason."""
+        if survey.periods is not None:
+            return self._period_word_estimates(survey, words)
         received, tally = self.store.count(survey.id), SurveyTally(survey.randomizer)
         most = received if survey.closed else received // survey.minimum * survey.minimum
         tally_new_reports(self.store, survey, tally, most=most)
         estimates: dict[str, Any] = release_store.to_json(summary(survey, tally, words=words))
         return {"survey": survey.id, "question": survey.question, **estimates, "received": received}
+
+    def _period_word_estimates(self, survey: Survey, words: list[str]) -> dict[str, Any]:
+        """For each period that takes no more reports."""
+        tallies = PeriodTallies(survey.randomizer)
+        tally_new_reports(self.store, survey, tallies)
+        results = period_summary(survey, tallies, words=words, only_final=True)
+        estimates: dict[str, Any] = release_store.to_json(results)
+        waiting = all(each["waiting"] for each in results["periods"])
+        return {
+            "survey": survey.id,
+            "question": survey.question,
+            **estimates,
+            "received": tallies.n,
+            "waiting": waiting,
+        }
 
     def collector_app(self, address: str) -> Application:
         """The collector's application, for a visit from an address; it limits how much one may send."""

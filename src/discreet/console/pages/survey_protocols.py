@@ -12,6 +12,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "for a list of choices",
         (
             ("response", "the truth, or at random another choice; best for few choices"),
+            ("two-coins", "two fair coins, for two choices; epsilon ln 3"),
             ("subset", "a random set of choices that may contain the truth; the smallest error"),
             ("unary", "a coin for each choice; long reports"),
             ("symmetric-unary", "like unary, with the same coin for yes and no, as in RAPPOR"),

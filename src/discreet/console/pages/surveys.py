@@ -5,6 +5,7 @@ Respondents have pages of their own (jobs/survey_host.py). Here are those of the
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.present.cell_text import DASH
 from discreet.surveys.collector.enrolment import enrol
+from discreet.surveys.collector.period_results import periods_lines
 from discreet.surveys.collector.randomizer_design import (
     EXPECTED_PEOPLE,
     NOT_IN_BROWSERS,
@@ -27,6 +29,13 @@ from discreet.surveys.collector.randomizer_design import (
 )
 from discreet.surveys.collector.results import takes_words
 from discreet.surveys.collector.survey_definition import MINIMUM, WEAK_EPSILON, Survey
+from discreet.surveys.protocols.collection_periods import (
+    DEFAULT_PERIODS,
+    MEMOIZED,
+    MOST_DONATIONS,
+    MOST_PERIODS,
+    CollectionPeriods,
+)
 
 #: Given out at once, and asked about at once.
 MOST_TOKENS, MOST_WORDS = 1_000, 1_000
@@ -60,7 +69,7 @@ def _survey_facts(context: RequestContext, survey: Survey) -> dict[str, Any]:
         "protocol": randomizer.protocol,
         "epsilon": exact.as_float(randomizer.epsilon, up=True),
         "epsilon_words": exact.show(randomizer.epsilon, up=True),
-        "bytes": randomizer.width,
+        "bytes": survey.report_width,
         "minimum": survey.minimum,
         "tokens": survey.token,
         "closed": survey.closed,
@@ -71,6 +80,7 @@ def _survey_facts(context: RequestContext, survey: Survey) -> dict[str, Any]:
         "words": takes_words(randomizer),
         "link": f"{origin}/s/{survey.id}",
         "results_link": f"{origin}/s/{survey.id}/results",
+        "again": periods_lines(survey),
     }
 
 
@@ -112,6 +122,10 @@ def _survey_wish(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
         "minimum": one("minimum") or str(MINIMUM),
         "people": one("people") or str(EXPECTED_PEOPLE),
         "tokens": bool(one("tokens")),
+        "every": one("every"),
+        "donations": one("donations") or "1",
+        "periods": one("periods") or str(DEFAULT_PERIODS),
+        "coins": one("coins") or MEMOIZED,
     }
 
 
@@ -136,9 +150,27 @@ def _make_survey(wish: Mapping[str, Any]) -> tuple[Survey, str]:
     )
     minimum = forms.whole_number(wish["minimum"], "the minimum number of reports", least=1, most=10**9)
     survey = Survey.new(
-        wish["question"], survey_design.randomizer, minimum=minimum, token=wish["tokens"], asker=wish["asker"]
+        wish["question"],
+        survey_design.randomizer,
+        minimum=minimum,
+        token=wish["tokens"],
+        asker=wish["asker"],
+        periods=_periods(wish),
     )
     return survey, survey_design.because
+
+
+def _periods(wish: Mapping[str, Any]) -> CollectionPeriods | None:
+    """The periods that a form describes; None for a survey that each device answers once."""
+    if not wish["every"]:
+        return None
+    return CollectionPeriods.beginning(
+        time.time(),
+        every=wish["every"],
+        donations=forms.whole_number(wish["donations"], "the number of donations", least=1, most=MOST_DONATIONS),
+        periods=forms.whole_number(wish["periods"], "the number of periods", least=1, most=MOST_PERIODS),
+        coins=wish["coins"],
+    )
 
 
 def _design_json(wish: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +181,8 @@ def _design_json(wish: Mapping[str, Any]) -> dict[str, Any]:
         "because": because.removesuffix("."),
         "epsilon": exact.as_float(survey.randomizer.epsilon, up=True),
         "epsilon_words": exact.show(survey.randomizer.epsilon, up=True),
-        "bytes": survey.randomizer.width,
+        "bytes": survey.report_width,
+        "again": periods_lines(survey),
         "browser": survey.randomizer.protocol not in NOT_IN_BROWSERS,
         "weak": survey.randomizer.epsilon >= WEAK_EPSILON,
         "few": survey.minimum < FEW,
@@ -189,6 +222,7 @@ def show(context: RequestContext) -> HandlerResponse:
         **_survey_facts(context, survey),
         "results": {"waiting": False, **results},
         "lines": [_line(each) for each in results.get("estimates", ())],
+        "period_lines": _period_rows(results),
         "asked": words[:MOST_WORDS],
         "chart": _chart(results),
         "enrolled": dict(zip(("given", "used"), surveys.store.tokens(survey.id), strict=True))
@@ -217,13 +251,44 @@ def _line(each: Mapping[str, Any]) -> list[str]:
     return [each["choice"], f"{100 * each['share']:.1f}%", ends]
 
 
+def _period_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """A row for each period and choice, for people."""
+    rows = []
+    for period in results.get("periods", ()):
+        head = [period["begin"], f"{period['n']:,}"]
+        if period["waiting"]:
+            rows.append([*head, DASH, "too few reports", DASH])
+        elif "mean" in period:
+            rows.append(
+                [*head, "mean", f"{period['mean']:.5g}", " to ".join(f"{end:.5g}" for end in period["interval"])]
+            )
+        else:
+            rows += [[*head, *_line(each)] for each in period["estimates"]]
+    return rows
+
+
 def _grid(results: Mapping[str, Any]) -> PageTable | None:
+    if "periods" in results:
+        columns = ("period", "begin", "n", "choice", "estimate", "low", "high")
+        rows = [
+            [period["period"], period["begin"], period["n"], *cells]
+            for period in results["periods"]
+            if not period["waiting"]
+            for cells in _period_cells(period)
+        ]
+        return PageTable(columns=columns, rows=rows)
     if "mean" in results:
         return PageTable(columns=("mean", "low", "high"), rows=[[results["mean"], *results["interval"]]])
     if "estimates" not in results:
         return None
     rows = [[each["choice"], each["share"], *(each["interval"] or (None, None))] for each in results["estimates"]]
     return PageTable(columns=("choice", "share", "low", "high"), rows=rows)
+
+
+def _period_cells(period: Mapping[str, Any]) -> list[list[Any]]:
+    if "mean" in period:
+        return [["", period["mean"], *period["interval"]]]
+    return [[each["choice"], each["share"], *(each["interval"] or (None, None))] for each in period["estimates"]]
 
 
 def close(context: RequestContext) -> HandlerResponse:

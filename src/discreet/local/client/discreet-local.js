@@ -392,6 +392,20 @@ class Response extends Choices {
   }
 }
 
+/** Two fair coins: heads on the first is the truth, else the second says which. Draws: both, whatever they show. */
+class TwoCoins extends Response {
+  constructor(options, numbers) {
+    super(options, numbers);
+    need(this.choices.length === 2 && 4 * this.lie === this.truth + this.lie, "The survey's two coins are not fair.");
+  }
+
+  noised(code, source) {
+    const [truthful] = flips(2 * this.lie, this.planes, 1, source);
+    const [second] = flips(2 * this.lie, this.planes, 1, source);
+    return wholeBytes(truthful ? code : Number(!second), this.width);
+  }
+}
+
 /** One bit a choice, each by a coin of its own. Draws: every bit by the other coin, then the answer's own. */
 class Unary extends Choices {
   constructor(options, numbers) {
@@ -827,6 +841,65 @@ class HadamardSketch extends Sketch {
   }
 }
 
+/** How many bytes UTF-8 uses, but zero, which ends a word; and in how many ways a beginning may be made longer. */
+const LETTERS = 242;
+const MOST_GROWN = 4096;
+
+/**
+ * The beginning of a word, or the whole of it, by a Hadamard sketch. Draws: the group, then as `HadamardSketch`.
+ *
+ * A group's number says how long its beginnings are; the last group reports whole words through functions of its own.
+ */
+class PrefixWords {
+  constructor(options, numbers) {
+    only(numbers, ["lie", "planes", "functions", "wide", "cuts"]);
+    optionsOf(options, ["length", "alphabet", "groups", "functions", "wide", "salt"], numbers);
+    const { cuts, ...coins } = numbers;
+    const { functions, wide, salt } = options;
+    this.length = whole(options, "length", 1, 64);
+    this.alphabet = options.alphabet;
+    need(this.alphabet === null || utf8(this.alphabet).every(Boolean), "The survey's alphabet cannot be read.");
+    const groups = whole(options, "groups", 1, this.length);
+    const letters = 1 + (this.alphabet === null ? LETTERS : new Set(utf8(this.alphabet)).size);
+    need(letters ** Math.ceil(this.length / groups) <= Math.max(MOST_GROWN, letters), "The survey has too few groups.");
+    this.cuts = Array.from({ length: groups }, (_, group) => Math.ceil((this.length * (group + 1)) / groups));
+    const same = Array.isArray(cuts) && cuts.length === groups && this.cuts.every((cut, group) => cut === cuts[group]);
+    need(same, "The survey's groups do not fit its words.");
+    need(salt === "" || utf8(salt), "The survey's hash functions have no name.");
+    const sketch = (name) => new HadamardSketch({ functions, wide, salt: `${salt}/${name}` }, coins);
+    [this.finding, this.counting] = [sketch("find"), sketch("count")];
+    this.epsilon = this.finding.epsilon;
+    this.width = 1 + this.finding.width;
+  }
+
+  /** The word as bytes, with zeros up to the length. */
+  padded(value) {
+    const bytes = wordBytes(value);
+    const spelled = this.alphabet === null || [...value.normalize("NFC")].every((one) => this.alphabet.includes(one));
+    const letters = this.alphabet === null ? "" : " and use only the declared alphabet";
+    const fits = bytes.length <= this.length && bytes.every(Boolean) && spelled;
+    need(fits, `A word must have at most ${this.length} bytes${letters}.`);
+    return joined(bytes, new Uint8Array(this.length - bytes.length));
+  }
+
+  canonical(value) {
+    return toHex(this.padded(value));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    const word = this.padded(value);
+    const group = wholeBelow(this.cuts.length + 1, source);
+    const counted = group === this.cuts.length;
+    const key = word.subarray(0, counted ? this.length : this.cuts[group]);
+    return joined(wholeBytes(group, 1), (counted ? this.counting : this.finding).noised(key, source));
+  }
+
+  meaning(report) {
+    const which = report[0] < this.cuts.length ? `the first ${this.cuts[report[0]]} bytes of words` : "whole words";
+    return `About ${which}: ${this.finding.meaning(report.subarray(1)).toLowerCase()}`;
+  }
+}
+
 /** A Bloom filter of the word in one of the cohorts, noised in two layers. Draws: the cohort, then as `Layers`. */
 class Rappor extends Words {
   constructor(options, numbers) {
@@ -1002,10 +1075,134 @@ class Hybrid extends Numbers {
   }
 }
 
+/** A ratio of whole numbers in lowest terms. */
+function reduced(over, under) {
+  let [larger, smaller] = [over, under];
+  while (smaller) [larger, smaller] = [smaller, larger % smaller];
+  return { over: over / larger, under: under / larger };
+}
+
+/** A uniform whole number below `limit`, however large, as BigInt. */
+function bigBelow(limit, source) {
+  const length = limit === 1n ? 0 : (limit - 1n).toString(2).length;
+  for (;;) {
+    const drawn = source.words(Math.ceil(length / 64));
+    const view = new DataView(drawn.buffer, drawn.byteOffset, drawn.byteLength);
+    let found = 0n;
+    for (let at = 0; at < drawn.length; at += 8) found = (found << 64n) | view.getBigUint64(at, true);
+    found &= (1n << BigInt(length)) - 1n;
+    if (found < limit) return found;
+  }
+}
+
+/** True with probability over / under. */
+function chanceOf(over, under, source) {
+  const chance = reduced(over, under);
+  return bigBelow(chance.under, source) < chance.over;
+}
+
+/** True with probability exp(-over / under), for over <= under: coins of x, x/2, x/3, ... until one fails. */
+function chanceOfExp(over, under, source) {
+  let flipped = 1n;
+  while (chanceOf(over, under * flipped, source)) flipped += 1n;
+  return flipped % 2n === 1n;
+}
+
+/** Discrete Laplace noise of scale t / s, in whole numbers only (Canonne, Kamath and Steinke 2020, algorithm 2). */
+export function discreteLaplace({ over: t, under: s }, source) {
+  for (;;) {
+    const low = bigBelow(t, source);
+    if (!chanceOfExp(low, t, source)) continue;
+    let high = 0n;
+    while (chanceOfExp(1n, 1n, source)) high += 1n;
+    const size = (low + t * high) / s;
+    const negative = chanceOf(1n, 2n, source);
+    if (negative && size === 0n) continue; // else zero would be counted twice
+    return negative ? -size : size;
+  }
+}
+
+/** Noise further away than so many scales is told as so much. */
+const FAR = 40n;
+
+/** The number with discrete Laplace noise. Draws: those of `discreteLaplace`, which are not those of Python. */
+class LaplaceRecord extends Numbers {
+  constructor(options, numbers) {
+    super(options, only(numbers, ["steps", "scale", "far"]), []);
+    this.scale = ratio(numbers.scale);
+    const { over, under } = this.scale;
+    need(over <= 10n ** 12n * under && 1000n * over >= under, "The survey's noise is out of range.");
+    this.far = whole(numbers, "far", 1, 2 ** 52);
+    need(BigInt(this.far) === (FAR * over + under - 1n) / under, "The survey's noise does not fit its scale.");
+    this.epsilon = asNumber(reduced(BigInt(this.steps) * under, over));
+    this.width = widthOf(this.steps + 2 * this.far);
+  }
+
+  noised(code, source) {
+    const noisy = BigInt(code) + discreteLaplace(this.scale, source);
+    const [least, most] = [BigInt(-this.far), BigInt(this.steps + this.far)];
+    return (noisy < least ? least : noisy > most ? most : noisy) - least;
+  }
+
+  meaning(report) {
+    const number = Number(this.low) + (wholeNumber(report) - this.far) * Number(this.step);
+    const wide = asNumber(this.scale) * Number(this.step);
+    const said = (value) => Number(value.toPrecision(6)).toLocaleString("en", { maximumSignificantDigits: 6 });
+    return `Your number with noise: ${said(number)}. The noise is ${said(wide)} or so, up or down.`;
+  }
+}
+
+/** A node of one level of a tree over the grid. Draws: the level, 0 for the highest; then as that level's protocol. */
+class Tree extends Numbers {
+  constructor(options, numbers) {
+    const { fanout, oracle, ...rest } = options ?? {};
+    super(rest, only(numbers, ["steps", "fanout", "levels"]));
+    this.fanout = whole(numbers, "fanout", 2, 1024);
+    const known = fanout === this.fanout && ["unary", "hashing"].includes(oracle);
+    need(known, "The survey's options do not match its tree.");
+    const sizes = [this.steps + 1];
+    while (sizes[0] > this.fanout) sizes.unshift(Math.ceil(sizes[0] / this.fanout));
+    need(sizes[sizes.length - 1] <= 1 << 20, "The survey's tree has too many points.");
+    const levels = numbers.levels;
+    need(Array.isArray(levels) && levels.length === sizes.length, "The survey's tree has not the levels that it needs.");
+    this.levels = levels.map((level, place) => levelOf(level, sizes[place], oracle));
+    this.epsilon = Math.max(...this.levels.map((level) => level.epsilon));
+    this.head = widthOf(this.levels.length - 1);
+    this.width = this.head + Math.max(...this.levels.map((level) => level.width));
+  }
+
+  randomize(value, source = new SystemSource()) {
+    const code = this.code(value);
+    const level = wholeBelow(this.levels.length, source);
+    const node = Math.floor(code / this.fanout ** (this.levels.length - 1 - level));
+    const part = this.levels[level].noised(node, source);
+    return joined(wholeBytes(level, this.head), part, new Uint8Array(this.width - this.head - part.length));
+  }
+
+  meaning(report) {
+    const level = this.levels[wholeNumber(report.subarray(0, this.head))];
+    const inner = report.subarray(this.head, this.head + level.width);
+    const [all, some] = [level.choices.length, level.supported(inner).length].map((many) => many.toLocaleString("en"));
+    return `Of the ${all} parts into which all numbers are cut, it reports ${some}.`;
+  }
+}
+
+/** The protocol of a tree's level with so many nodes. */
+function levelOf(found, size, oracle) {
+  only(found, ["protocol", "width", "numbers"], [], "The survey's tree cannot be read.");
+  const kinds = { response: Response, unary: Unary, hashing: LocalHashing };
+  need(["response", oracle].includes(found.protocol), "The survey's tree cannot be read.");
+  const choices = Array.from({ length: size }, (_, node) => String(node));
+  const made = new kinds[found.protocol]({ choices }, found.numbers);
+  need(found.width === made.width, "The length of the survey's reports is wrong.");
+  return made;
+}
+
 // ---------------------------------------------------------------- the device
 
 const KINDS = new Map([
   ["response", Response],
+  ["two-coins", TwoCoins],
   ["symmetric-unary", Unary],
   ["unary", Unary],
   ["hashing", LocalHashing],
@@ -1020,6 +1217,9 @@ const KINDS = new Map([
   ["piecewise", Window],
   ["square-wave", Window],
   ["hybrid", Hybrid],
+  ["laplace", LaplaceRecord],
+  ["tree", Tree],
+  ["prefix-words", PrefixWords],
 ]);
 
 /**
@@ -1042,6 +1242,65 @@ export function randomizer(parameters) {
   need(made.width <= WIDEST, "The survey's reports are longer than any collector accepts.");
   made.protocol = parameters.protocol;
   return made;
+}
+
+/** How long the periods of a survey are, in seconds; and the first Monday since 1970. */
+const LENGTHS = new Map([
+  ["hour", 3600],
+  ["day", 86400],
+  ["week", 604800],
+]);
+const FIRST_MONDAY = 4 * 86400;
+
+/** A survey that is collected again and again: its periods, and how often a device may donate in each. */
+export class Periods {
+  constructor(found) {
+    const names = ["every", "donations", "periods", "coins", "start"];
+    only(found, names, [], "The survey's periods cannot be read.");
+    need(LENGTHS.has(found.every), "The survey's periods are no hours, days or weeks.");
+    need(["fresh", "memoized"].includes(found.coins), "The survey's coins are neither fresh nor memoized.");
+    [this.every, this.coins, this.length] = [found.every, found.coins, LENGTHS.get(found.every)];
+    this.donations = whole(found, "donations", 1, 1000);
+    this.periods = whole(found, "periods", 1, 10000);
+    this.start = whole(found, "start", 0, 2 ** 40);
+    const origin = this.every === "week" ? FIRST_MONDAY : 0;
+    need((this.start - origin) % this.length === 0, "The survey's first period begins at no whole hour or day.");
+  }
+
+  /** The number of the period that is running, from 1 on; refused where none is. */
+  running(nowMs = Date.now()) {
+    const number = Math.floor((Math.floor(nowMs / 1000) - this.start) / this.length) + 1;
+    need(number >= 1, `This survey begins on ${this.begin(1)} (UTC).`);
+    need(number <= this.periods, "This survey is over.");
+    return number;
+  }
+
+  /** When a period begins, in UTC. */
+  begin(number) {
+    const text = new Date(1000 * (this.start + (number - 1) * this.length)).toISOString();
+    return text.slice(0, this.every === "hour" ? 16 : 10).replace("T", " ");
+  }
+
+  /**
+   * What this browser can lose to the survey, whatever it answers: by a donation, in a period and over all periods;
+   * and over all periods if its answer stays the same.
+   */
+  loss(made) {
+    const once = made.layers ? made.once : made.epsilon;
+    const all = this.donations * this.periods;
+    if (this.coins === "fresh") {
+      need(!made.layers, "The survey's protocol keeps what it draws first, and needs memoized coins.");
+      return { donation: once, period: this.donations * once, survey: all * once, unchanged: all * once };
+    }
+    const answers = made.choices?.length ?? (made.steps === undefined ? Infinity : made.steps + 1);
+    const most = (many, distinct) => Math.min(many * once, distinct * made.epsilon);
+    return {
+      donation: once,
+      period: most(this.donations, Math.min(this.donations, answers)),
+      survey: most(all, Math.min(all, answers)),
+      unchanged: most(this.periods, 1),
+    };
+  }
 }
 
 /**
@@ -1081,6 +1340,8 @@ export class Device {
   answer(survey, value, round = "") {
     const made = randomizer(survey.randomizer);
     need(["string", "number"].includes(typeof round), "A round must be a name or a number.");
+    // It had periods once: an answer beside them would cost more than was shown.
+    need(!this.#read(this.#termsPlace(survey.survey)), CHANGED);
     const question = [survey.survey, described(survey.randomizer), made.canonical(value)];
     const [rounds, layered] = [round === "" ? [] : [String(round)], Boolean(made.layers)];
     const place = `${PREFIX}report.${this.#keyed("answer", ...question, ...(layered ? rounds : []))}`;
@@ -1090,6 +1351,86 @@ export class Device {
     const id = this.#keyed("id", survey.survey, ...rounds).slice(0, 32);
     const costs = { epsilon: layered ? made.once : made.epsilon, lifetime: this.lifetime(), period: this.#recent().sum };
     return { id, report: fromHex(report), ...costs, repeated: Boolean(before) };
+  }
+
+  /**
+   * The next report of this answer to a survey with periods, in the one that is running.
+   *
+   * With memoized coins an answer that was given before is the same report again, and in one period one donation. With
+   * fresh coins each is a new one, unless the last one of this answer has not `arrived`. More than the survey's limit
+   * are refused, and so is a survey whose terms changed since the first donation.
+   */
+  donate(survey, value) {
+    const [made, periods] = [randomizer(survey.randomizer), new Periods(survey.periods)];
+    const [loss, number, id] = [periods.loss(made), periods.running(), survey.survey];
+    this.#keepTerms(survey, periods);
+    const slot = this.#slot(id, number, this.#keyed("given", id, String(number), made.canonical(value)), periods);
+    const question = [id, described(survey.randomizer), made.canonical(value)];
+    const [fresh, layered] = [periods.coins === "fresh", Boolean(made.layers)];
+    const drawn = fresh ? ["fresh", id, String(number), String(slot.index)] : ["answer", ...question];
+    const place = `${PREFIX}report.${this.#keyed(...drawn, ...(layered ? [`period ${number}`] : []))}`;
+    const kept = layered && `${PREFIX}kept.${this.#keyed("kept", ...question)}`;
+    const before = this.#read(place);
+    if (!before) this.#afford(kept ? this.#next(made, kept) : made.epsilon);
+    // The slot first, with its answer: were the report first, another answer could find it there.
+    if (!slot.taken) this.#write(slot.place, { answer: slot.answer, sent: false });
+    if (!before) this.#store(place, made, value, kept);
+    const { report } = this.#checked(place);
+    const costs = { epsilon: loss.donation, lifetime: this.lifetime(), period: this.#recent().sum };
+    return {
+      id: this.#keyed("period report", id, String(number), String(slot.index)).slice(0, 32),
+      report: joined(wholeBytes(number, 2), fromHex(report)),
+      ...costs,
+      repeated: Boolean(before),
+      ...{ survey: id, number, index: slot.index, left: slot.left, loss },
+    };
+  }
+
+  /** Remember that a donation has arrived: with fresh coins the next one of the same answer is a new one. */
+  arrived({ survey, number, index }) {
+    const place = this.#slotPlace(survey, number, index);
+    this.#write(place, { ...this.#read(place), sent: true });
+  }
+
+  /** How many donations this browser has made in the period that is running, all of which have arrived. */
+  donated(survey) {
+    const [periods, found] = [new Periods(survey.periods), []];
+    const number = periods.running();
+    for (let index = 0; index < periods.donations; index++) {
+      found.push(this.#read(this.#slotPlace(survey.survey, number, index))?.sent === true);
+    }
+    return { number, made: found.filter(Boolean).length, left: found.filter((sent) => !sent).length };
+  }
+
+  #slotPlace(survey, number, index) {
+    return `${PREFIX}slot.${this.#keyed("donation", survey, String(number), String(index))}`;
+  }
+
+  /** The place of a donation: one that is taken, where it is the same donation again; else the next free one. */
+  #slot(survey, number, answer, periods) {
+    const places = Array.from({ length: periods.donations }, (_, index) => this.#slotPlace(survey, number, index));
+    const taken = places.map((place) => this.#read(place));
+    need(taken.every((each) => each === null || typeof each?.answer === "string"), UNREADABLE);
+    const memoized = periods.coins === "memoized";
+    const same = taken.findIndex((each) => each?.answer === answer && (memoized || !each.sent));
+    const index = same >= 0 ? same : taken.indexOf(null);
+    const many = `${periods.donations} donation${periods.donations > 1 ? "s" : ""}`;
+    need(index >= 0, `This browser has made its ${many} to this survey for this ${periods.every}.`);
+    const left = taken.filter((each) => each === null).length - (same >= 0 ? 0 : 1);
+    return { place: places[index], index, answer, taken: same >= 0, left };
+  }
+
+  /** What was shown before the first donation holds to the last. */
+  #keepTerms(survey, periods) {
+    const place = this.#termsPlace(survey.survey);
+    const terms = this.#keyed("terms", described(survey.randomizer), stable({ ...periods }));
+    const before = this.#read(place);
+    if (!before) return this.#write(place, { terms });
+    need(before.terms === terms, CHANGED);
+  }
+
+  #termsPlace(survey) {
+    return `${PREFIX}terms.${this.#keyed("terms of", survey)}`;
   }
 
   /** The sum of the epsilons of all that was noised here. */
@@ -1211,6 +1552,7 @@ function described({ protocol, options, numbers }) {
 }
 
 const PREFIX = "discreet.";
+const CHANGED = "This survey's periods, limits or coins are not those that you first agreed to.";
 const UNREADABLE = "This browser's stored coins cannot be read, so no coins were flipped.";
 const FORGETFUL = "This browser does not let the page store its coins, so no coins were flipped and nothing was sent.";
 

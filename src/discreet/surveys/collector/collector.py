@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import UsageError
 from discreet.surveys.collector.address_limit import AddressLimit
 from discreet.surveys.collector.intake import LONGEST_BODY, ReportUpload, RequestRefusal, read_body
+from discreet.surveys.collector.live_results import LiveResults
 from discreet.surveys.collector.report_writer import ReportWriter, WriterBusy
-from discreet.surveys.collector.results import LiveResults
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id
 from discreet.surveys.collector.survey_store import BatchOutcome, SurveyStore
 

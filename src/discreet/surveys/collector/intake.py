@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,10 @@ from discreet.surveys.collector.survey_store import (
     IncomingReport,
     ReportBatch,
 )
+from discreet.surveys.protocols.collection_periods import PERIOD_BYTES, CollectionPeriods
 
+#: A device's clock may be this far ahead of the collector's.
+CLOCK_SLACK_S = 600
 #: The longest report, as JSON, and the longest body, in bytes.
 LONGEST_REPORT = 16 * 1024
 LONGEST_BODY = 1024 * 1024
@@ -72,8 +76,8 @@ class ReportUpload:
                 return response_data
 
 
-def read_body(body: bytes, survey: Survey) -> ReportUpload:
-    """The reports in a body."""
+def read_body(body: bytes, survey: Survey, *, now: float | None = None) -> ReportUpload:
+    """The reports in a body, which arrived `now` (seconds since 1970)."""
     numbered = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line.strip()]
     if not numbered:
         raise RequestRefusal(400, "The request contains no report.")
@@ -86,7 +90,7 @@ def read_body(body: bytes, survey: Survey) -> ReportUpload:
         except RequestRefusal as wrong:
             raise RequestRefusal(wrong.status, wrong.reason, line=number if several else None) from None
     lines = tuple(number for number, _ in numbered)
-    _refuse_impossible_reports(sent, lines, survey)
+    _refuse_impossible_reports(sent, lines, survey, time.time() if now is None else now)
     return ReportUpload(ReportBatch(survey.id, tuple(sent)), lines)
 
 
@@ -113,7 +117,7 @@ def _read_line(line: bytes, survey: Survey) -> IncomingReport:
 
 
 def _read_report(text: object, survey: Survey) -> bytes:
-    width = survey.randomizer.width
+    width = survey.report_width
     if not isinstance(text, str) or len(text) != -(-width * 4 // 3) or not _BASE64.fullmatch(text):
         raise RequestRefusal(400, f"A report of this survey must be {width:,} bytes in base64url without padding.")
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -132,12 +136,17 @@ def token_hash(token: str) -> bytes:
     return hashlib.sha256(token.encode("ascii")).digest()
 
 
-def _refuse_impossible_reports(sent: list[IncomingReport], lines: tuple[int, ...], survey: Survey) -> None:
-    """Refuse what the randomizer cannot have made."""
+def _refuse_impossible_reports(sent: list[IncomingReport], lines: tuple[int, ...], survey: Survey, now: float) -> None:
+    """Refuse what the randomizer cannot have made, and reports of a period that is over or has not begun."""
     import numpy as np
 
-    joined = np.frombuffer(b"".join(one.report for one in sent), dtype=np.uint8)
-    made = survey.randomizer.valid(joined.reshape(len(sent), survey.randomizer.width))
+    joined = np.frombuffer(b"".join(one.report for one in sent), dtype=np.uint8).reshape(len(sent), -1)
+    if survey.periods is not None:
+        for place, one in enumerate(sent):
+            if (reason := _period_problem(one.report, survey.periods, now)) is not None:
+                raise RequestRefusal(400, reason, line=lines[place] if len(lines) > 1 else None)
+        joined = np.ascontiguousarray(joined[:, PERIOD_BYTES:])
+    made = survey.randomizer.valid(joined)
     if not made.all():
         first = int(np.argmin(made))
         raise RequestRefusal(
@@ -145,3 +154,15 @@ def _refuse_impossible_reports(sent: list[IncomingReport], lines: tuple[int, ...
             f"This is not a possible report of the protocol {survey.randomizer.protocol}.",
             line=lines[first] if len(lines) > 1 else None,
         )
+
+
+def _period_problem(report: bytes, periods: CollectionPeriods, now: float) -> str | None:
+    """A report is taken while its period runs, and in the period after it; then the period is final."""
+    number = int.from_bytes(report[:PERIOD_BYTES], "big")
+    first, last = periods.number_at(now) - 1, periods.number_at(now + CLOCK_SLACK_S)
+    if 1 <= number <= periods.periods and first <= number <= last:
+        return None
+    return (
+        f"This report is for {periods.every} {number}; the survey now takes reports for {periods.every} "
+        f"{min(max(last, 1), periods.periods)} and the one before."
+    )

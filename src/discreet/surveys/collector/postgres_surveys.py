@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import StoreFault, UsageError
 from discreet.storage.postgres_connection import READ_BACK, connect, durable_settings, refuse_unmet
 from discreet.storage.postgres_errors import PostgresUse, postgres_faults
-from discreet.surveys.collector.sqlite_surveys import survey_from_row
+from discreet.surveys.collector.sqlite_surveys import periods_text, survey_from_row
 from discreet.surveys.collector.survey_definition import Survey, is_survey_id
 from discreet.surveys.collector.survey_store import (
     ID_BYTES,
@@ -60,7 +60,8 @@ SCHEMA = (
         token boolean NOT NULL,
         created text NOT NULL,
         closed boolean NOT NULL DEFAULT false,
-        asker text NOT NULL DEFAULT ''
+        asker text NOT NULL DEFAULT '',
+        periods text NOT NULL DEFAULT ''
     )""",
     f"""CREATE TABLE discreet_reports (
         survey bigint NOT NULL REFERENCES discreet_surveys (number),
@@ -84,7 +85,9 @@ SCHEMA = (
 # Ids are looked up by the index of ids whatever the planner knows of the table: `survey + 0` hides the other index,
 # by which it would read every report of a survey that was small when it last looked.
 _SELECT_COUNTED_IDS = "SELECT id FROM discreet_reports WHERE id = ANY(%s) AND survey + 0 = %s"
-_SELECT_SURVEYS = "SELECT id, question, randomizer, minimum, token, created, closed, asker FROM discreet_surveys"
+_SELECT_SURVEYS = (
+    "SELECT id, question, randomizer, minimum, token, created, closed, asker, periods FROM discreet_surveys"
+)
 
 
 class PostgresSurveyStore:
@@ -100,8 +103,8 @@ class PostgresSurveyStore:
     def make(self, survey: Survey) -> None:
         with self._writing() as writer:
             writer.execute(
-                "INSERT INTO discreet_surveys (id, question, randomizer, minimum, token, created, asker)"
-                " VALUES (%s, %s, %s, %s, %s, %s, %s)",
+                "INSERT INTO discreet_surveys (id, question, randomizer, minimum, token, created, asker, periods)"
+                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
                 (
                     survey.id,
                     survey.question,
@@ -110,6 +113,7 @@ class PostgresSurveyStore:
                     survey.token,
                     survey.created,
                     survey.asker,
+                    periods_text(survey),
                 ),
             )
 
@@ -178,7 +182,7 @@ class PostgresSurveyStore:
                 (_number(reader, survey.id), after, most),
                 binary=True,
             ).fetchall()
-        return report_matrix([row[0] for row in rows], survey.randomizer.width)
+        return report_matrix([row[0] for row in rows], survey.report_width)
 
     def close(self) -> None:
         with self._lock:
@@ -259,8 +263,9 @@ def _make(connection: SurveyConnection) -> None:
             connection.execute(statement)
     if connection.execute("SELECT version FROM discreet_collection").fetchall() != [(VERSION,)]:
         raise StoreFault("these surveys were written by another version of Discreet", hint="upgrade Discreet")
-    # A column that stores did not have at first. Whoever does not know it goes on: it has a default.
-    connection.execute("ALTER TABLE discreet_surveys ADD COLUMN IF NOT EXISTS asker text NOT NULL DEFAULT ''")
+    # Columns that stores did not have at first. Whoever does not know them goes on: they have a default.
+    for column in ("asker", "periods"):
+        connection.execute(f"ALTER TABLE discreet_surveys ADD COLUMN IF NOT EXISTS {column} text NOT NULL DEFAULT ''")
 
 
 def _connect(address: str) -> SurveyConnection:

@@ -15,8 +15,10 @@ from discreet.surveys.protocols.randomizer import Randomizer
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 #: How many people are expected where nothing is said. It matters only where protocols are nearly alike.
 EXPECTED_PEOPLE = 10_000
-#: Protocols that the JavaScript client does not know: their respondents use a program.
-NOT_IN_BROWSERS = frozenset({"laplace", "prefix-words", "puzzle", "tree"})
+#: The protocol that has one epsilon, which need not be said: ln 3.
+FIXED_EPSILON = "two-coins"
+#: Protocols that the JavaScript client does not support: their respondents use a program.
+NOT_IN_BROWSERS = frozenset({"puzzle"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,7 @@ def _make_randomizer(protocol: str, answers: AnswerDomain, epsilon: object) -> R
     kind = protocol_classes().get(protocol)
     if kind is None:
         raise UsageError(f"There is no protocol {protocol[:40]!r}.", hint=f"one of {', '.join(protocol_classes())}")
-    given: dict[str, object] = {"epsilon": epsilon}
+    given: dict[str, object] = {} if epsilon is None and protocol == FIXED_EPSILON else {"epsilon": epsilon}
     if answers.choices is not None:
         given["choices"] = answers.choices
     elif not answers.words:

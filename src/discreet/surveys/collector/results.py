@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +20,6 @@ from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import Rappor
 from discreet.surveys.protocols.sketch import Sketch
 
-#: Results are computed at most once in this time, and take at most this share of it.
-REST_S = 1.0
-SHARE = 0.1
 #: The fakes of which a result says how far they could have moved it: this share of the reports, at least one.
 FAKE_SHARE = 0.01
 #: Protocols that find words: a few fakes can lift one over the threshold, or push one below it, and nothing is proved
@@ -102,7 +96,16 @@ def tally_survey(store: SurveyStore, survey: Survey) -> SurveyTally:
     return tally
 
 
-def tally_new_reports(store: SurveyStore, survey: Survey, tally: SurveyTally, *, most: int | None = None) -> None:
+class ReportTally(Protocol):
+    """What reports are added to, one piece after the other."""
+
+    n: int
+
+    def add(self, reports: NDArray[np.uint8]) -> None:
+        """Count these, too."""
+
+
+def tally_new_reports(store: SurveyStore, survey: Survey, tally: ReportTally, *, most: int | None = None) -> None:
     """What came in since, up to the first `most` reports."""
     while most is None or tally.n < most:
         reports = store.reports(survey, after=tally.n)
@@ -172,63 +175,3 @@ def _estimate_data(estimate: Estimate | Mean, confidence: float, fakes: int) -> 
     ]
     widest = max(((high - low) / 2 for low, high in intervals.values()), default=None)
     return {"estimates": estimates, "plus_minus": widest, **trust}
-
-
-@dataclass(slots=True)
-class _CachedResults:
-    """One survey's results as they stand."""
-
-    tally: SurveyTally
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    results: dict[str, Any] | None = None
-    due: float = 0.0
-
-
-class LiveResults:
-    """Results for all who look, at the price of one look now and then. Blocks: never call it in an event loop.
-
-    Results move in steps of the survey's minimum until it is closed: were each report to show as it comes in, the
-    difference of two looks would be that report.
-    """
-
-    def __init__(self, store: SurveyStore) -> None:
-        self._store = store
-        self._boards: dict[str, _CachedResults] = {}
-        self._lock = threading.Lock()
-
-    def cached_results(self, id_: str) -> dict[str, Any] | None:
-        """What was told less than a moment ago, if anything; this does not block."""
-        board = self._boards.get(id_)
-        return board.results if board is not None and time.monotonic() < board.due else None
-
-    def current_results(self, id_: str) -> dict[str, Any]:
-        """The results; those of a moment ago where they are good enough, or being renewed."""
-        if (results := self.cached_results(id_)) is not None:
-            return results
-        survey = self._store.survey(id_)
-        with self._lock:
-            board = self._boards.setdefault(id_, _CachedResults(SurveyTally(survey.randomizer)))
-        if board.results is not None and not board.lock.acquire(blocking=False):
-            return board.results
-        if board.results is None:
-            board.lock.acquire()
-        try:
-            return self._renew(board, survey)
-        finally:
-            board.lock.release()
-
-    def _renew(self, board: _CachedResults, survey: Survey) -> dict[str, Any]:
-        if board.results is None or time.monotonic() >= board.due:
-            start = time.monotonic()
-            received = self._store.count(survey.id)
-            step = max(1, survey.minimum)
-            tally_new_reports(
-                self._store, survey, board.tally, most=received if survey.closed else received // step * step
-            )
-            results = {"survey": survey.id, "question": survey.question, **summary(survey, board.tally)}
-            results["received"] = received
-            if results.get("waiting"):
-                results["n"] = received
-            done = time.monotonic()
-            board.results, board.due = results, done + max(REST_S, (done - start) / SHARE)
-        return board.results

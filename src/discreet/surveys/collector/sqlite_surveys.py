@@ -28,6 +28,7 @@ from discreet.surveys.collector.survey_store import (
     report_matrix,
     unknown_survey,
 )
+from discreet.surveys.protocols.collection_periods import CollectionPeriods
 from discreet.surveys.protocols.randomizer import randomizer_from_parameters
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
@@ -58,7 +59,8 @@ SCHEMA = (
         token INTEGER NOT NULL CHECK (token IN (0, 1)),
         created TEXT NOT NULL,
         closed INTEGER NOT NULL DEFAULT 0 CHECK (closed IN (0, 1)),
-        asker TEXT NOT NULL DEFAULT ''
+        asker TEXT NOT NULL DEFAULT '',
+        periods TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     f"""CREATE TABLE reports (
         survey INTEGER NOT NULL REFERENCES surveys (number),
@@ -81,7 +83,7 @@ SCHEMA = (
         WHEN (SELECT closed FROM surveys WHERE number = NEW.survey)
         BEGIN SELECT RAISE(ABORT, 'a closed survey stays closed'); END""",
 )
-_SELECT_SURVEYS = "SELECT id, question, randomizer, minimum, token, created, closed, asker FROM surveys"
+_SELECT_SURVEYS = "SELECT id, question, randomizer, minimum, token, created, closed, asker, periods FROM surveys"
 
 
 class SqliteSurveyStore:
@@ -92,7 +94,7 @@ class SqliteSurveyStore:
         self._lock = threading.Lock()
         with sqlite_file.sqlite_faults(SURVEY_FILE):
             self._writer = _connect(path)
-            _add_asker_column(self._writer)
+            _add_text_columns(self._writer)
             self._writer.execute("PRAGMA busy_timeout = 0")  # `_begin` waits
 
     def make(self, survey: Survey) -> None:
@@ -104,11 +106,12 @@ class SqliteSurveyStore:
             int(survey.token),
             survey.created,
             survey.asker,
+            periods_text(survey),
         )
         with self._writing() as writer:
             writer.execute(
-                "INSERT INTO surveys (id, question, randomizer, minimum, token, created, asker)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO surveys (id, question, randomizer, minimum, token, created, asker, periods)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
 
@@ -161,7 +164,7 @@ class SqliteSurveyStore:
         select = "SELECT report FROM reports WHERE survey = ? AND place > ? ORDER BY place LIMIT ?"
         with self._reading() as reader:
             rows = reader.execute(select, (self._number(reader, survey.id), after, most)).fetchall()
-        return report_matrix([row[0] for row in rows], survey.randomizer.width)
+        return report_matrix([row[0] for row in rows], survey.report_width)
 
     def close(self) -> None:
         with self._lock, suppress(sqlite3.Error):
@@ -207,7 +210,7 @@ def _begin(connection: sqlite3.Connection) -> None:
 
 def survey_from_row(row: Sequence[Any]) -> Survey:
     """A survey from its row."""
-    id_, question, randomizer, minimum, token, created, closed, asker = row
+    id_, question, randomizer, minimum, token, created, closed, asker, periods = row
     return Survey(
         id=id_,
         question=question,
@@ -217,14 +220,22 @@ def survey_from_row(row: Sequence[Any]) -> Survey:
         created=created,
         closed=bool(closed),
         asker=asker,
+        periods=CollectionPeriods.from_data(json.loads(periods)) if periods else None,
     )
 
 
-def _add_asker_column(connection: sqlite3.Connection) -> None:
-    """A column that stores did not have at first. Whoever does not know it goes on: it has a default."""
-    if not any(name == "asker" for _, name, *_ in connection.execute("PRAGMA table_info(surveys)")):
-        with suppress(sqlite3.OperationalError):  # another process was first; if not, the next statement says so
-            connection.execute("ALTER TABLE surveys ADD COLUMN asker TEXT NOT NULL DEFAULT ''")
+def periods_text(survey: Survey) -> str:
+    """A survey's periods as they are stored; empty where it has none."""
+    return "" if survey.periods is None else json.dumps(survey.periods.to_data())
+
+
+def _add_text_columns(connection: sqlite3.Connection) -> None:
+    """Columns that stores did not have at first. Whoever does not know them goes on: they have a default."""
+    names = {name for _, name, *_ in connection.execute("PRAGMA table_info(surveys)")}
+    for column in ("asker", "periods"):
+        if column not in names:
+            with suppress(sqlite3.OperationalError):  # another process was first; if not, the next statement says so
+                connection.execute(f"ALTER TABLE surveys ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
 
 
 def _load_decider(

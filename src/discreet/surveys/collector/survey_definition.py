@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from discreet.errors import UsageError
+from discreet.surveys.protocols.collection_periods import PERIOD_BYTES, CollectionPeriods
 from discreet.surveys.protocols.randomizer import Randomizer, randomizer_from_parameters
 
 #: The version of a survey's document and of a report on the wire.
@@ -43,6 +44,8 @@ class Survey:
     closed: bool = False
     #: Who asks, as respondents are told; empty where nobody said it.
     asker: str = ""
+    #: Where the survey is collected again and again; None where each device answers once.
+    periods: CollectionPeriods | None = None
 
     def __post_init__(self) -> None:
         if not is_survey_id(self.id):
@@ -58,10 +61,24 @@ class Survey:
             )
         if not 1 <= self.minimum <= 10**9:
             raise UsageError(f"The minimum number of reports must be at least 1, not {self.minimum}.")
+        if self.periods is not None:
+            self.periods.check_randomizer(self.randomizer)
+
+    @property
+    def report_width(self) -> int:
+        """The bytes of a report as it is sent and stored: where there are periods, its period's number is first."""
+        return self.randomizer.width + (0 if self.periods is None else PERIOD_BYTES)
 
     @classmethod
     def new(
-        cls, question: str, randomizer: Randomizer, *, minimum: int = MINIMUM, token: bool = False, asker: str = ""
+        cls,
+        question: str,
+        randomizer: Randomizer,
+        *,
+        minimum: int = MINIMUM,
+        token: bool = False,
+        asker: str = "",
+        periods: CollectionPeriods | None = None,
     ) -> Survey:
         """A survey that begins now, under an id that nobody has."""
         return cls(
@@ -72,6 +89,7 @@ class Survey:
             token=token,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             asker=asker,
+            periods=periods,
         )
 
     def as_closed(self) -> Survey:
@@ -80,6 +98,7 @@ class Survey:
 
     def to_data(self) -> dict[str, Any]:
         """What a respondent's device is told."""
+        again = {} if self.periods is None else {"periods": self.periods.to_data()}
         return {
             "version": VERSION,
             "survey": self.id,
@@ -89,6 +108,7 @@ class Survey:
             "closed": self.closed,
             "token": self.token,
             "asker": self.asker,
+            **again,
         }
 
     @classmethod
@@ -100,6 +120,7 @@ class Survey:
             question, minimum, id_ = str(data["question"]), int(data["minimum"]), str(data["survey"])
             token, closed, asker = bool(data["token"]), bool(data["closed"]), str(data.get("asker", ""))
             randomizer = randomizer_from_parameters(data["randomizer"], protocol_classes())
+            periods = CollectionPeriods.from_data(data["periods"]) if "periods" in data else None
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise UsageError("This is not a survey document.") from problem
         return cls(
@@ -111,6 +132,7 @@ class Survey:
             closed=closed,
             created="",
             asker=asker,
+            periods=periods,
         )
 
 

@@ -48,6 +48,18 @@ SCHEMA = (
         kept BLOB NOT NULL,
         epsilon TEXT NOT NULL
     ) STRICT""",
+    # Donations to surveys with periods: which stored report each place of a period sends, and whether it arrived.
+    """CREATE TABLE IF NOT EXISTS period_donations (
+        place BLOB PRIMARY KEY CHECK (length(place) = 32),
+        answer BLOB NOT NULL CHECK (length(answer) = 32),
+        report BLOB NOT NULL CHECK (length(report) = 32),
+        sent INTEGER NOT NULL DEFAULT 0 CHECK (sent IN (0, 1))
+    ) STRICT""",
+    # The terms of such a survey, as they were when this device first donated: what was shown holds.
+    """CREATE TABLE IF NOT EXISTS period_terms (
+        place BLOB PRIMARY KEY CHECK (length(place) = 32),
+        terms BLOB NOT NULL CHECK (length(terms) = 32)
+    ) STRICT""",
 )
 
 

@@ -33,8 +33,10 @@ class ReportTarget(Protocol):
 class StoreTarget:
     """A store on this machine."""
 
-    def __init__(self, store: SurveyStore) -> None:
+    def __init__(self, store: SurveyStore, *, now: float | None = None) -> None:
+        """`now`, in seconds since 1970, stands for the clock where time is simulated."""
         self._store = store
+        self._now = now
 
     def survey(self, id_: str) -> Survey:
         return self._store.survey(id_)
@@ -42,7 +44,7 @@ class StoreTarget:
     def send(self, survey: Survey, document: bytes) -> dict[str, Any]:
         """By the way that a request takes, too."""
         try:
-            parcel = read_body(document, survey)
+            parcel = read_body(document, survey, now=self._now)
             return parcel.answer(self._store.add([parcel.batch])[0])
         except RequestRefusal as wrong:
             raise _refusal(wrong.status, wrong.reason) from None

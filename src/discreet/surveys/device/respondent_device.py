@@ -11,16 +11,17 @@ import hashlib
 import json
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet import exact
-from discreet.errors import BudgetExceeded, UsageError
+from discreet.errors import BudgetExceeded, Refused, UsageError
 from discreet.mechanisms.bits import system
 from discreet.surveys.device.device_store import keyed_hash, open_device_store
+from discreet.surveys.protocols.collection_periods import FRESH, MEMOIZED, CollectionPeriods, PeriodLoss, head_bytes
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 
@@ -28,6 +29,7 @@ from discreet.surveys.protocols.rappor import BasicRappor, Rappor
 ID_BYTES = 16
 #: A collection round's name, in characters.
 MOST_ROUND = 200
+_CHANGED_TERMS = "This survey's periods, limits or coins are not those that this device first agreed to."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +84,12 @@ class Device:
         `limit` new ones were drawn in the last `period`, or if all reports together would cost more than `lifetime`. A
         stored report is free.
         """
-        most = None if lifetime is None else exact.positive(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
+        most = None if lifetime is None else exact.epsilon(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
         _check(limit, period)
         named, answered = _round(round), randomizer.canonical(value)
         with open_device_store(Path(self.folder)) as (store, key):
+            if _find_terms(store, key, survey) is not None:
+                raise Refused(_CHANGED_TERMS)  # it had periods: an answer beside them would cost more than was shown
             question = (survey, _randomizer_digest(randomizer), answered)
             totals = _Totals.read(store, since=time.time() - period.total_seconds())
             layered = isinstance(randomizer, Rappor | BasicRappor)
@@ -111,6 +115,204 @@ class Device:
             lifetime=totals.lifetime,
             repeated=stored_report is not None,
         )
+
+    def donate(
+        self,
+        survey: str,
+        randomizer: Randomizer,
+        periods: CollectionPeriods,
+        value: Any,
+        *,
+        now: float | None = None,
+        limit: int | None = None,
+        period: timedelta = timedelta(days=1),
+        lifetime: object = None,
+    ) -> PeriodDonation:
+        """Return the next report of this answer to a survey with periods, in the period that is running `now`.
+
+        With memoized coins an answer that was given before is the same report again, and in one period it is one
+        donation however often it is given. With fresh coins each call is a new donation, unless the last one of this
+        answer was never marked as `arrived`: then it is that one again. A donation beyond the survey's limit for a
+        period is refused, and so is a survey whose terms changed. `limit`, `period` and `lifetime` are as in `answer`.
+        """
+        most = None if lifetime is None else exact.epsilon(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
+        _check(limit, period)
+        periods.check_randomizer(randomizer)
+        answered, moment = randomizer.canonical(value), time.time() if now is None else now
+        number = periods.running(moment)
+        with open_device_store(Path(self.folder)) as (store, key):
+            _keep_terms(store, key, survey, randomizer, periods)
+            totals = _Totals.read(store, since=moment - period.total_seconds())
+            given = keyed_hash(key, "given", survey, str(number), answered)
+            slot = _find_slot(store, key, survey, number, given, periods)
+            fresh = periods.coins == FRESH
+            drawn = _DrawnReport.find(store, key, survey, randomizer, answered, slot, number, fresh=fresh)
+            if drawn.report is None:
+                totals = totals.after(drawn.cost, limit=limit, period=period, lifetime=most)
+                drawn = drawn.draw(randomizer, value, moment)
+            assert drawn.report is not None
+            if not slot.taken:
+                store.execute(
+                    "INSERT INTO period_donations (place, answer, report) VALUES (?, ?, ?)",
+                    (slot.place, given, drawn.place),
+                )
+            store.execute("COMMIT")  # on disk before it is shown
+        loss = periods.loss(randomizer)
+        donation = Donation(
+            id=keyed_hash(key, "period report", survey, str(number), str(slot.index))[:ID_BYTES].hex(),
+            report=head_bytes(number) + drawn.report,
+            epsilon=loss.donation,
+            period=totals.period,
+            lifetime=totals.lifetime,
+            repeated=drawn.repeated,
+        )
+        return PeriodDonation(
+            donation=donation, survey=survey, number=number, index=slot.index, left=slot.left, loss=loss
+        )
+
+    def arrived(self, given: PeriodDonation) -> None:
+        """Remember that a donation arrived: with fresh coins the next one of the same answer is a new one."""
+        with open_device_store(Path(self.folder)) as (store, key):
+            place = _slot_place(key, given.survey, given.number, given.index)
+            store.execute("UPDATE period_donations SET sent = 1 WHERE place = ?", (place,))
+            store.execute("COMMIT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodDonation:
+    """A donation in one period of a survey."""
+
+    #: The report begins with the period's number.
+    donation: Donation
+    survey: str
+    #: The period's number, and which of its donations this is, from 0 on.
+    number: int
+    index: int
+    #: How many more this device can make in this period.
+    left: int
+    loss: PeriodLoss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slot:
+    """One of the places that a period has for a device's donations."""
+
+    place: bytes
+    index: int
+    taken: bool
+    left: int
+
+
+def _slot_place(key: bytes, survey: str, number: int, index: int) -> bytes:
+    return keyed_hash(key, "donation", survey, str(number), str(index))
+
+
+def _find_slot(
+    store: sqlite3.Connection, key: bytes, survey: str, number: int, given: bytes, periods: CollectionPeriods
+) -> _Slot:
+    """The place of this donation: one that is taken, where it is the same donation again; else the next free one."""
+    for index in range(periods.donations):
+        place = _slot_place(key, survey, number, index)
+        row = store.execute("SELECT answer, sent FROM period_donations WHERE place = ?", (place,)).fetchone()
+        if row is None:
+            return _Slot(place=place, index=index, taken=False, left=periods.donations - index - 1)
+        if bytes(row[0]) == given and (periods.coins == MEMOIZED or not row[1]):
+            left = sum(
+                store.execute(
+                    "SELECT count(*) = 0 FROM period_donations WHERE place = ?",
+                    (_slot_place(key, survey, number, later),),
+                ).fetchone()[0]
+                for later in range(index + 1, periods.donations)
+            )
+            return _Slot(place=place, index=index, taken=True, left=left)
+    many = f"{periods.donations} donation{'s' if periods.donations > 1 else ''}"
+    raise BudgetExceeded(
+        f"This device has made its {many} to this survey for this {periods.every}.",
+        hint=f"the next {periods.every} begins on {periods.begin_text(number + 1)} (UTC)"
+        if number < periods.periods
+        else f"this was the survey's last {periods.every}",
+        needed={"epsilon": "0", "delta": "0"},
+        remaining={"epsilon": "0", "delta": "0"},
+    )
+
+
+def _keep_terms(
+    store: sqlite3.Connection, key: bytes, survey: str, randomizer: Randomizer, periods: CollectionPeriods
+) -> None:
+    """What was shown before the first donation holds to the last: another limit or other coins are refused."""
+    terms = keyed_hash(key, "terms", _randomizer_digest(randomizer), json.dumps(periods.to_data(), sort_keys=True))
+    agreed = _find_terms(store, key, survey)
+    if agreed is None:
+        store.execute("INSERT INTO period_terms VALUES (?, ?)", (_terms_place(key, survey), terms))
+    elif agreed != terms:
+        raise Refused(_CHANGED_TERMS)
+
+
+def _terms_place(key: bytes, survey: str) -> bytes:
+    return keyed_hash(key, "terms of", survey)
+
+
+def _find_terms(store: sqlite3.Connection, key: bytes, survey: str) -> bytes | None:
+    """The terms of a survey with periods, as this device first agreed to them."""
+    row = store.execute("SELECT terms FROM period_terms WHERE place = ?", (_terms_place(key, survey),)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DrawnReport:
+    """The report that a donation sends: stored already, or still to be drawn."""
+
+    store: sqlite3.Connection
+    place: bytes
+    report: bytes | None
+    #: What drawing it costs.
+    cost: Fraction
+    permanent: _Permanent | None
+    repeated: bool
+
+    @staticmethod
+    def find(
+        store: sqlite3.Connection,
+        key: bytes,
+        survey: str,
+        randomizer: Randomizer,
+        answered: str,
+        slot: _Slot,
+        number: int,
+        *,
+        fresh: bool,
+    ) -> _DrawnReport:
+        """With fresh coins a report belongs to its place in a period, with memoized ones to its answer.
+
+        RAPPOR keeps the permanent bits of an answer, and sends a fresh report of them in each period.
+        """
+        question = (survey, _randomizer_digest(randomizer), answered)
+        layered = isinstance(randomizer, Rappor | BasicRappor)
+        permanent = _Permanent.read(store, keyed_hash(key, "permanent", *question)) if layered else None
+        if fresh:
+            place = keyed_hash(key, "fresh", survey, str(number), str(slot.index))
+        else:
+            place = keyed_hash(key, "answer", *question, *([f"period {number}"] if layered else []))
+        report = _find_report(store, place)
+        return _DrawnReport(
+            store=store,
+            place=place,
+            report=report,
+            cost=randomizer.epsilon if permanent is None else permanent.next_cost(randomizer),
+            permanent=permanent,
+            repeated=report is not None,
+        )
+
+    def draw(self, randomizer: Randomizer, value: Any, moment: float) -> _DrawnReport:
+        """Draw it, and store it in the transaction that is open."""
+        report = (
+            randomizer.randomize(value, bits=system())
+            if self.permanent is None
+            else self.permanent.send(randomizer, value)
+        )
+        row = (self.place, report, exact.write(self.cost), moment)
+        self.store.execute("INSERT INTO donations VALUES (?, ?, ?, ?)", row)
+        return replace(self, report=report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

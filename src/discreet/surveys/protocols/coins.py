@@ -97,8 +97,8 @@ def random_bytes(count: int, *, bits: Bits) -> NDArray[np.uint8]:
 
 
 def check_epsilon(epsilon: object) -> Fraction:
-    """An epsilon that one report may cost, as it was written."""
-    return exact.positive(epsilon, name="epsilon", most=Fraction(20))
+    """An epsilon that one report may cost, as it was written: a number, or "ln 3"."""
+    return exact.epsilon(epsilon, most=Fraction(20))
 
 
 def epsilon_of(ratio: Fraction) -> Fraction:

@@ -29,8 +29,8 @@ class LaplaceRecord(MeanRandomizer):
     Because: two numbers are at most `steps` steps apart, so this is the discrete Laplace mechanism with l1 = steps
         (mechanisms/laplace.py, docs/proofs/sampling.md); that far noise is cut at `far` steps beyond the bounds
         looks at nothing but the noisy number.
-    Draws: those of `DiscreteLaplace.draw`, from a real number and not from the three coins of the other protocols:
-        a browser does not do this one.
+    Draws: those of `DiscreteLaplace.draw`, from a real number and not from the three coins of the other protocols. A
+        browser draws from the same law in another way: by mechanisms/reference_sampler.py, byte for byte.
     Unbiased but for the cut, which moves a mean by less than e^-40 scales.
     """
 

@@ -124,6 +124,8 @@ def check_both_epsilons(epsilon: object, once: object) -> tuple[Fraction, Fracti
 
 def parse_fraction(value: object, *, name: str) -> Fraction:
     """A number as `exact.write` wrote it, or as a person does."""
+    if isinstance(value, str) and "ln" in value:
+        return exact.epsilon(value, name=name, most=exact.MAX_BUDGET_EPSILON)
     if not isinstance(value, str) or "/" not in value:
         return exact.number(value, name=name)
     try:

@@ -19,6 +19,7 @@ from discreet.surveys.protocols.randomizer import Randomizer
 #: Where each protocol is made: `module.Class` in this package, imported when somebody asks for it.
 PROTOCOL_PATHS: dict[str, str] = {
     "response": "randomized_response.RandomizedResponse",
+    "two-coins": "randomized_response.TwoCoins",
     "symmetric-unary": "unary.SymmetricUnary",
     "unary": "unary.OptimisedUnary",
     "hashing": "local_hash.LocalHashing",

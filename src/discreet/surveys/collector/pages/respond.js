@@ -1,7 +1,7 @@
 // The respondent's page. The true answer never leaves it: `device.answer` noises it here, and only what
 // the person has seen is sent.
 
-import { Device, Refused, randomizer, shown, toBase64, toHex } from "./discreet-local.js";
+import { Device, Periods, Refused, randomizer, shown, toBase64, toHex } from "./discreet-local.js";
 import { Offline, ask, at, made, percent, say, surveyHere } from "./page.js";
 
 /** More choices than this are a list that opens. */
@@ -9,13 +9,15 @@ const LISTED = 12;
 /** More of them than this are counted, not named. */
 const NAMED = 24;
 /** Protocols whose report on two choices is how one coin fell, or two. */
-const COINED = new Set(["response", "unary", "symmetric-unary", "basic-rappor"]);
+const COINED = new Set(["response", "two-coins", "unary", "symmetric-unary", "basic-rappor"]);
+/** Of those, the ones whose report is one of the choices. */
+const SAYING = new Set(["response", "two-coins"]);
 const REPEATED = "This answer arrived before; it counts once.";
 /** From this epsilon on a report is hard to deny. */
 const WEAK = 3;
 
 const id = surveyHere();
-let survey, coins, device, donation;
+let survey, coins, device, donation, periods;
 
 async function begin() {
   try {
@@ -28,13 +30,47 @@ async function begin() {
     at("asker").hidden = !survey.asker;
     coins = randomizer(survey.randomizer);
     device = new Device();
-    const before = device.hasSent(id);
+    if (survey.closed && survey.periods) return stop("This survey is closed.");
+    if (survey.periods && !beginPeriod()) return;
+    const before = survey.periods ? null : device.hasSent(id);
     if (before) return thank(before, "You have already answered; your answer counts once.");
     if (survey.closed) return stop("This survey is closed.");
     pose();
   } catch (error) {
     fail(error);
   }
+}
+
+/** Say what the survey costs over all its periods, before anything is answered; false where no donation is left. */
+function beginPeriod() {
+  periods = new Periods(survey.periods);
+  at("terms").textContent = termsOf(periods, periods.loss(coins));
+  at("terms").hidden = false;
+  const { number, left } = device.donated(survey);
+  if (left) return true;
+  const next = number < periods.periods ? ` The next ${periods.every} begins on ${periods.begin(number + 1)} (UTC).` : "";
+  stop(`You have answered as often as this ${periods.every} allows.${next}`);
+  return false;
+}
+
+/** What a respondent must know first: how often, with which coins, at what cost in all. */
+function termsOf({ every, donations, periods: many, coins: kind }, loss) {
+  const all = `${many.toLocaleString("en")} ${every}${many === 1 ? "" : "s"}`;
+  const often = donations === 1 ? "once" : `at most ${donations.toLocaleString("en")} times`;
+  const asked = `This is asked every ${every}, for ${all}. This browser answers ${often} a ${every}.`;
+  const each = `One answer costs epsilon ${shown(loss.donation)}, a ${every} at most ${shown(loss.period)}.`;
+  const total =
+    kind === "fresh"
+      ? `Each answer flips new coins, so losses add up: to at most ${shown(loss.survey)} over ${all}.`
+      : `Over ${all} you lose ${shown(loss.unchanged)} while your answer stays the same: its coins are flipped once and ` +
+        `kept. If it changes you lose at most ${shown(loss.survey)}, and that it changed can be seen.`;
+  const weak = loss.survey > WEAK ? " All of it together gives little protection." : "";
+  return `${asked} ${each} ${total}${weak}`;
+}
+
+/** The bytes of a report behind the number of its period. */
+function inner(report) {
+  return survey.periods ? report.subarray(2) : report;
 }
 
 /** Nothing more can be done here. */
@@ -125,14 +161,14 @@ function review(event) {
   if (survey.token && !token()) return say("This survey needs your invitation code.");
   say();
   try {
-    donation = device.answer(survey, value);
+    donation = survey.periods ? device.donate(survey, value) : device.answer(survey, value);
   } catch (error) {
     if (error instanceof Refused) return say(error.message);
     throw error;
   }
-  showCoins(value, donation.report);
-  at("report").replaceChildren(...told(donation.report));
-  at("deniable").textContent = deniable(value, donation.report);
+  showCoins(value, inner(donation.report));
+  at("report").replaceChildren(...told(inner(donation.report)));
+  at("deniable").textContent = deniable(value, inner(donation.report));
   at("deniable-title").textContent = donation.epsilon <= WEAK ? "Why you can deny it" : "This is hard to deny";
   at("epsilon").textContent = inWords(donation.epsilon);
   at("bytes").textContent = toHex(donation.report);
@@ -157,14 +193,15 @@ function showCoins(value, report) {
   const two = coins.choices?.length === 2 && COINED.has(coins.protocol);
   at("coins").hidden = at("fell").hidden = !two;
   if (!two) return;
-  if (coins.protocol === "response") {
+  if (SAYING.has(coins.protocol)) {
     const [said] = coins.supported(report);
     const kept = said === value;
+    const [who, often] = pair() ? ["The coin", "It keeps"] : ["The two coins", "They keep"];
     at("coins").replaceChildren(coinOf(said, kept ? "your answer" : "the other answer", kept));
     const odds = percent(coins.kept);
     at("fell").textContent = kept
-      ? `The coin kept your answer. It keeps an answer ${odds} of the time.`
-      : `The coin changed your answer to the other one. It keeps an answer ${odds} of the time.`;
+      ? `${who} kept your answer. ${often} an answer ${odds} of the time.`
+      : `${who} changed your answer to the other one. ${often} an answer ${odds} of the time.`;
     return;
   }
   const supported = coins.supported(report);
@@ -188,7 +225,7 @@ function coinOf(face, caption, heads) {
 function told(report) {
   if (!coins.choices) return [made("p", coins.meaning(report))];
   const supported = coins.supported(report);
-  if (coins.protocol === "response") return [made("p", `“${supported[0]}”`)];
+  if (SAYING.has(coins.protocol)) return [made("p", `“${supported[0]}”`)];
   if (!supported.length) return [made("p", "None of the choices.")];
   const [some, all] = [supported.length, coins.choices.length].map((many) => many.toLocaleString("en"));
   if (supported.length > NAMED) return [made("p", `It reports ${some} of the ${all} choices.`)];
@@ -261,7 +298,8 @@ async function send() {
   try {
     const answer = await ask(`/collect/${id}`, body);
     if (answer.ok || answer.body.repeated) {
-      device.sent(id, donation.report);
+      if (survey.periods) device.arrived(donation);
+      else device.sent(id, donation.report);
       const repeated = answer.body.repeated && !answer.body.accepted;
       return thank(donation.report, repeated ? REPEATED : "Your answer has arrived.");
     }
@@ -284,7 +322,7 @@ function again(final) {
 function thank(report, sentence) {
   say();
   at("arrived").textContent = sentence;
-  at("sent").replaceChildren(...told(report));
+  at("sent").replaceChildren(...told(inner(report)));
   at("sent-bytes").textContent = toHex(report);
   at("results").href = `/s/${id}/results`;
   only("thanks");

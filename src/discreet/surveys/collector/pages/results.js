@@ -55,13 +55,20 @@ function show({ ok, body }) {
   return Boolean(body.closed);
 }
 
-function showWaiting({ n, minimum, closed }) {
+function showWaiting({ n, minimum, closed, by, every }) {
+  at("progress").hidden = by === "period";
+  if (by === "period") {
+    at("still").textContent = `A ${every} is shown once it takes no more answers and has at least ${minimum} of them.`;
+    return;
+  }
   const then = closed ? "the survey closed with too few answers." : "results appear when there are enough.";
   at("still").textContent = `${count(n, "answer")} of ${minimum}: ${then}`;
   Object.assign(at("progress"), { max: minimum, value: n });
 }
 
 function showFound(body) {
+  at("periods").hidden = body.by !== "period";
+  if (body.by === "period") return showPeriods(body);
   const estimates = Array.isArray(body.estimates) ? body.estimates : [];
   const mean = body.estimates?.mean ?? body.mean;
   at("bars").hidden = !estimates.length;
@@ -70,6 +77,34 @@ function showFound(body) {
   if (mean !== undefined) showMean(mean, body.estimates?.interval ?? body.interval);
   at("legend").textContent = estimates.length ? BARS : mean === undefined ? WORDS : RANGE;
   facts(body, mean !== undefined);
+}
+
+/** A line for each period that takes no more answers, and how much changed from the first to the last. */
+function showPeriods(body) {
+  at("bars").hidden = at("mean").hidden = true;
+  const table = made("table");
+  const row = (kind, cells) => {
+    const line = made("tr");
+    line.append(...cells.map((cell) => made(kind, cell)));
+    return line;
+  };
+  table.append(row("th", [body.every, "answers", "", "estimate", "interval"]));
+  for (const period of body.periods) {
+    const head = [period.begin, period.n.toLocaleString("en")];
+    if (period.waiting) table.append(row("td", [...head, "", "too few answers", ""]));
+    else if (period.mean !== undefined) {
+      table.append(row("td", [...head, "mean", number(period.mean), period.interval.map(number).join(" to ")]));
+    } else {
+      period.estimates.forEach(({ choice, share, interval }, place) => {
+        const range = interval ? interval.map(percent).join(" to ") : "";
+        table.append(row("td", [...(place ? ["", ""] : head), choice, percent(share), range]));
+      });
+    }
+  }
+  at("periods").replaceChildren(table);
+  at("legend").textContent =
+    `All intervals of one answer hold together with 95% confidence. A ${body.every} is shown once it takes no more answers.`;
+  facts({ n: body.n, epsilon: body.epsilon }, false);
 }
 
 function facts({ n, plus_minus: wide, halve, fakes, epsilon }, isMean) {
