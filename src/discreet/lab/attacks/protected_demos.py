@@ -156,10 +156,11 @@ def intersection() -> Evidence:
 
         first, second, both = wards.hospitals(both=2_000)
         left_out = 1_000
-        both = _with_age_decade(both)
-        domains = {**_ward_domains(both), wards.SENSITIVE: [f"D{code:03d}" for code in range(150)]}
+        both = _with_age_group(both, 5)
+        domains = {**_ward_domains(both, 5), wards.SENSITIVE: [f"D{code:03d}" for code in range(150)]}
         present = both.slice(left_out)
-        tables = [_with_age_decade(table) for table in (first.slice(0, 2_000), second.slice(2_000))]
+        others = left_out  # as many patients of one hospital alone
+        tables = [_with_age_group(table, 5) for table in (first.slice(0, others), second.slice(2_000, others))]
         codes = codes_of(both, domains)
         possible = np.logical_and(
             *(
@@ -212,9 +213,9 @@ def _extend(evidence: Evidence, outcome: dict[str, Any], sentence: str, seconds:
 
 def _patients() -> tuple[Flags, Integers, Flags]:
     """For each of 12,000 patients, of whom half are in the table: possible conditions, the exact one, who is in it."""
-    people = _with_age_decade(wards.patients(12_000))
+    people = _with_age_group(wards.patients(12_000), 10)
     inside = np.arange(people.num_rows) % 2 == 0
-    domains = {**_ward_domains(people), wards.SENSITIVE: wards.CONDITIONS}
+    domains = {**_ward_domains(people, 10), wards.SENSITIVE: wards.CONDITIONS}
     counts = noisy_counts(people.filter(_mask(inside)), domains)
     codes = codes_of(people, domains)
     return counts[codes[:-1]] > 0, codes[-1], inside
@@ -232,18 +233,19 @@ def _mask(flags: Flags) -> Any:
     return pa.array(flags)
 
 
-def _with_age_decade(people: pa.Table) -> pa.Table:
+def _with_age_group(people: pa.Table, years: int) -> pa.Table:
+    """The table with ages in groups of so many years."""
     import pyarrow as pa
 
-    ages = people["age"].to_numpy() // 10 * 10
-    return people.append_column("decade", pa.array(ages).cast(pa.string()))
+    ages = people["age"].to_numpy() // years * years
+    return people.append_column("ages", pa.array(ages).cast(pa.string()))
 
 
-def _ward_domains(people: pa.Table) -> dict[str, Any]:
-    """What everybody knows: the ZIP codes of the place, decades of age, the sexes."""
+def _ward_domains(people: pa.Table, years: int) -> dict[str, Any]:
+    """What everybody knows: the ZIP codes of the place, groups of ages, the sexes."""
     return {
         "zip": sorted(set(people["zip"].to_pylist())),
-        "decade": [str(decade) for decade in range(10, 90, 10)],
+        "ages": [str(age) for age in range(18 // years * years, 90, years)],
         "sex": ("F", "M"),
     }
 
