@@ -394,8 +394,8 @@ def demo(service: RatingRecords | None = None) -> Evidence:
         f"Two ratings with days known to ±3 are enough to find {percent(two.success)} of people; eight ratings without "
         f"days find {percent(undated.success)}.",
         f"Eight ratings without days, all outside the {RARE} most rated films and two of them wrong, find "
-        f"{percent(rare.success)}; {CLAIMS[8, 2, None, RARE]:.0%} was reported for Netflix, which had 24 times as many "
-        "users.",
+        f"{percent(rare.success)}; {CLAIMS[8, 2, None, RARE]:.0%} was reported for Netflix, which had about 500,000 "
+        f"users, not {service.users:,}.",
         f'"Only a small sample, and perturbed", as Netflix said: if {SampleDefence().describe()}, eight ratings still '
         f"find {percent(sample.success)} of the people in it, instead of {percent(main.success)}.",
     )
