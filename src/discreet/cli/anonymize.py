@@ -86,7 +86,7 @@ def anonymize(
     )
 
 
-def _lines(made: AnonymizedRelease, output: Path, dropped: list[str], asked: int) -> list[str]:
+def _lines(made: AnonymizedRelease, output: Path, dropped: list[str], k: int) -> list[str]:
     from discreet.lab.evidence import percent
 
     before, after = made.before, made.after
@@ -99,7 +99,7 @@ def _lines(made: AnonymizedRelease, output: Path, dropped: list[str], asked: int
     if made.left_out:
         lines.append(f"left out: {made.left_out:,} rows")
     if (cells := made.suppression) is not None:
-        lines.append(_cells(cells, before.rows, asked))
+        lines.append(_cells(cells, before.rows, k))
     if made.levels is not None:
         lines.append("levels: " + ", ".join(f"{name} {level}" for name, level in made.levels.items()))
     if dropped:

@@ -58,7 +58,7 @@ class AttackEntry:
         n = protected.get("n", evidence.n)
         if share is None or allowed is None or not n:
             return False
-        return clopper_pearson(round(share * n), n, 1 - DOUBT)[0] > allowed
+        return clopper_pearson(round(share * n), n, 1 - DOUBT)[0] > float(allowed)
 
     def outsiders(self, evidence: Evidence) -> float | None:
         """How often the attack is right about people who are not in what withstands it, if that was tried."""

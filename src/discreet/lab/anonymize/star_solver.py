@@ -65,7 +65,7 @@ def _possible_classes(different: Codes, counts: Integers, k: int) -> _PossibleCl
     rows, columns = different.shape
     pairs: list[tuple[Integers, Integers]] = []
     stars: list[int] = []
-    found = 0
+    count = 0
     for number in range(columns, -1, -1):
         for kept in combinations(range(columns), number):
             groups = (
@@ -75,8 +75,8 @@ def _possible_classes(different: Codes, counts: Integers, k: int) -> _PossibleCl
             )
             useful = (np.bincount(groups, weights=counts) >= k) & ~_keeps_more(different, groups, kept)
             fitting = np.flatnonzero(useful[groups])
-            found += len(fitting)
-            if found > MOST_PAIRS:
+            count += len(fitting)
+            if count > MOST_PAIRS:
                 return None
             pairs.append((fitting, len(stars) + (np.cumsum(useful) - 1)[groups[fitting]]))
             stars += [columns - number] * int(useful.sum())
