@@ -225,7 +225,7 @@ def test_rare_films_say_more_than_others(service):
 def test_a_perturbed_sample_protects_nobody_in_it(service):
     found = ratings.compare_defence(service, SampleDefence(), targets=60)
     assert found.success > 0.85 and found.details["without_defence"] > 0.85
-    assert found.details["unpublished_named"] < 0.2 and found.details["users"] == 2_000
+    assert found.details["unpublished_named"] < 0.4 and found.details["users"] == 2_000
     assert "Without the defence" in found.story[-1]
 
 
