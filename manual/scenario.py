@@ -186,6 +186,7 @@ CALLS = [
     ("ledger backup", "ledger backup -o copy.db"),
     ("attack reconstruction", "attack reconstruction --n 50"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
+    ("anonymize", "anonymize patients.csv --quasi age,sex --k 5 --method suppression -o starred.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
     ("retire", "retire links --yes"),
     ("sample-data", "sample-data"),

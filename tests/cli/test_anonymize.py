@@ -38,6 +38,28 @@ def test_check_writes_the_risk_of_every_row(folder, capsys):
     assert len(rows) == 600 and set(rows[0]) == {"row", "class_size", "reidentification"}
 
 
+def test_the_notes_patients_from_a_file(tmp_path, capsys):
+    rows = ["Harry,Stone,34,Afr-am,flue", "John,Reyser,36,Cauc,mumps", "Beatrice,Stone,47,Afr-am,mumps"]
+    file = tmp_path / "patients.csv"
+    file.write_text("\n".join(["First,Last,Age,Race,Disease", *rows, "John,Ramos,22,Hisp,allergy"]))
+    words = ["anonymize", str(file), "--quasi", "First,Last,Age,Race", "--sensitive", "Disease", "--k", "2"]
+    words += ["--method", "suppression", "--keep-order", "-o", str(tmp_path / "out.csv")]
+    code, out, _ = say(capsys, tmp_path, *words, "--labels", "round")
+    assert code == 0 and "10 of 16 cells, which is proved to be the fewest possible" in out
+    assert "in the order of your file" in out and "depend on single rows" in out
+    assert (tmp_path / "out.csv").read_text().replace('"', "").splitlines()[1:] == [
+        "*,Stone,30-50,Afr-am,flue",
+        "John,R*,20-40,*,mumps",
+        "*,Stone,30-50,Afr-am,mumps",
+        "John,R*,20-40,*,allergy",
+    ]
+    code, out, _ = say(capsys, tmp_path, *words, "--labels", "tight")
+    assert code == 0 and "100% of rows are the only one of their class with a value shown" in out
+    code, told, _ = run(capsys, tmp_path, *words)
+    assert told["suppression"] == {"stars": 10, "cells": 16, "fewest": 10, "optimal": True, "factor": 1.0}
+    assert (told["labels"], told["keeps_order"], told["shown_alone"]) == ("stars", True, None)
+
+
 @pytest.mark.parametrize("method", ["mondrian", "lattice"])
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_release_checks_as_it_was_told(folder, capsys, method, suffix):
@@ -96,6 +118,11 @@ def test_anonymize_says_what_still_leaks(folder, capsys):
         (["--k", "3", "-o", "nowhere/out.csv"], "no folder"),
         (["--k", "0", "-o", "out.csv"], "--k"),
         (["--k", "3", "--t", "2", "-o", "out.csv"], "between 0 and 1"),
+        (["--k", "3", "--method", "suppression", "--labels", "cuts", "-o", "out.csv"], "no labels 'cuts'"),
+        (
+            ["--k", "3", "--method", "suppression", "--t", "0.5", "--sensitive", "illness", "-o", "out.csv"],
+            "for k alone",
+        ),
         (["--k", "3", "--hierarchies", "none.csv", "--method", "lattice", "-o", "out.csv"], "no hierarchy"),
     ],
 )

@@ -47,6 +47,15 @@ def test_people_may_be_called_what_their_records_are(files, tmp_path, capsys):
     assert code == 0 and found["n"] == 80 and found["success"] == 1
 
 
+def test_rare_items_and_a_sample(files, tmp_path, capsys):
+    words = ["--known", "4", "--wrong", "0", "--targets", "20"]
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], *words, "--outside-top", "5")
+    assert code == 0 and found["details"]["outside_top"] == 5
+    code, found, _ = run(capsys, tmp_path, "attack", "ratings", files[0], *words, "--sample", "0.5", "--perturb", "0.1")
+    assert code == 0 and (found["details"]["sample"], found["details"]["perturbed"]) == (0.5, 0.1)
+    assert {"without_defence", "unpublished_named"} <= set(found["details"])
+
+
 @pytest.mark.deep  # tests/lab/test_ratings.py attacks it too
 def test_on_the_generated_service(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("discreet.lab.worlds.rating_service.make_ratings", demos.service)
@@ -63,6 +72,11 @@ def test_on_the_generated_service(tmp_path, capsys, monkeypatch):
         (["ratings", "--columns", "user,item"], "3 or 4 columns"),
         (["ratings", "--no-dates", "--days", "3"], "cannot be used together"),
         (["ratings", "--known", "0", "--wrong", "0"], "cannot be wrong"),
+        (["ratings", "--outside-top", "-2"], "cannot be -2 top items"),
+        (["ratings", "--outside-top", "5000"], "outside the 5,000 most rated"),
+        (["ratings", "--sample", "0"], "above 0 and at most 1"),
+        (["ratings", "--perturb", "2"], "between 0 and 1"),
+        (["ratings", "known", "--sample", "0.5"], "nothing is drawn"),
     ],
 )
 def test_wrong_usage(files, tmp_path, capsys, words, told):

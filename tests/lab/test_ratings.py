@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import UsageError
 from discreet.lab.attacks import ratings
 from discreet.lab.attacks.rating_records import AuxiliaryInformation, index_ratings, read_auxiliary
+from discreet.lab.attacks.ratings import SampleDefence
 from discreet.lab.worlds.rating_service import RatingService, make_ratings
 from lab import demos
 from tiers import size
@@ -178,6 +179,8 @@ def test_items_nobody_rated_say_nothing():
         ({"wrong": -1}, "cannot be wrong"),
         ({"days": -1}, "cannot be -1"),
         ({"targets": 0}, "at least 1 target"),
+        ({"outside_top": -1}, "cannot be -1 top items"),
+        ({"outside_top": 10_000}, "outside the 10,000 most rated"),
         ({"count": 500, "wrong": 0}, "nobody in the table has 500 rated"),
     ],
 )
@@ -199,6 +202,53 @@ def test_bad_ratings(change, told):
         index_ratings(pa.table(rows))
 
 
+def test_known_items_outside_the_top_are_rare(service):
+    """None of what is known, right or wrong, is among the items that were rated most."""
+    draw = np.random.default_rng(5)
+    support = np.diff(service.starts)
+    least = np.sort(support)[-500]
+    for user in range(0, 2_000, 100):
+        known = ratings.draw_auxiliary(service, user, count=8, wrong=2, days=None, draw=draw, outside_top=500)
+        assert len(known.items) == 8 and (support[known.items] <= least).all()
+        own = service.item[service.of(user)]
+        assert np.isin(known.items, own).sum() == 6
+
+
+def test_rare_films_say_more_than_others(service):
+    """The claim of 84% is printed beside the number that a service of another size gives."""
+    some, rare = (ratings.attack(service, days=None, targets=100, outside_top=top) for top in (0, 500))
+    assert rare.success > 0.95 > some.success  # 100% and 74%: by more than 4 standard deviations
+    assert rare.details["reported"] == 0.84 and some.details["reported"] is None
+    assert "84% was reported" in " ".join(rare.story)
+
+
+def test_a_perturbed_sample_protects_nobody_in_it(service):
+    found = ratings.compare_defence(service, SampleDefence(), targets=60)
+    assert found.success > 0.85 and found.details["without_defence"] > 0.85
+    assert found.details["unpublished_named"] < 0.4 and found.details["users"] == 2_000
+    assert "Without the defence" in found.story[-1]
+
+
+def test_a_sample_is_what_it_says(service):
+    sample, owner = SampleDefence(share=0.01, changed=0.5).publish(service, np.random.default_rng(3))
+    assert sample.users == len(owner) == 200 and set(np.unique(sample.user)) == set(range(200))
+    for user in (0, 77, 199):
+        mine, whole = sample.of(user), service.of(owner[user])
+        assert sorted(sample.item[mine]) == sorted(service.item[whole])
+        assert set(sample.stars[mine]) <= {1, 2, 3, 4, 5}
+    rows = np.isin(service.user, owner)
+    same = (sample.stars == service.stars[rows]) & (sample.day == service.day[rows])
+    assert 0.4 < same.mean() < 0.65
+    unchanged, _ = SampleDefence(share=1, changed=0).publish(service, np.random.default_rng(3))
+    assert (unchanged.user == service.user).all() and (unchanged.stars == service.stars).all()
+
+
+@pytest.mark.parametrize(("options", "told"), [({"share": 0}, "above 0"), ({"changed": 1.5}, "between 0 and 1")])
+def test_a_defence_that_cannot_be(options, told):
+    with pytest.raises(UsageError, match=told):
+        SampleDefence(**options)
+
+
 @pytest.mark.deep
 def test_the_demo(monkeypatch):
     monkeypatch.setattr("discreet.lab.worlds.rating_service.make_ratings", demos.service)
@@ -207,5 +257,10 @@ def test_the_demo(monkeypatch):
         "8 known, 2 wrong, 14 days",
         "2 known, 3 days",
         "8 known, 2 wrong, no days",
+        "8 known outside the top 500, 2 wrong, no days",
+        "8 known, 2 wrong, 14 days, perturbed sample",
     ]
+    rare, sample = list(found.details["settings"].values())[-2:]
+    assert rare > 0.95 and sample > 0.95
+    assert "84% was reported for Netflix" in " ".join(found.story)
     assert found.breaks and found.picture().startswith("<svg")

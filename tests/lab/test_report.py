@@ -56,8 +56,15 @@ def test_what_stands_was_tried(listed):
     """Where an attack is said to have been tried on what withstands it, the share is there, and near chance."""
     evidence = demos.shown(listed.name)
     assert evidence.breaks
-    assert listed.protected_success(evidence) < 0.75 < evidence.success
+    if "protected" in evidence.details:  # judged beside people who are not in it
+        assert listed.protected_success(evidence) < evidence.success
+    else:
+        assert listed.protected_success(evidence) < 0.75 < evidence.success
     assert not listed.falls_too(evidence)
+
+
+def test_every_attack_has_a_number_for_what_withstands_it():
+    assert all(listed.protected_path for listed in ATTACKS)
 
 
 @pytest.mark.parametrize("listed", [each for each in ATTACKS if each.protected_path], ids=lambda listed: listed.name)

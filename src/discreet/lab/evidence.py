@@ -11,6 +11,9 @@ from typing import Any
 from discreet.errors import Flag, Message, UsageError
 from discreet.present import notebook
 
+#: A run that says that what should stand has fallen is wrong less often than this.
+DOUBT = 1e-6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

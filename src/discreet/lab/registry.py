@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from discreet.lab.evidence import Evidence, best_under, clopper_pearson, percent
+from discreet.lab.evidence import DOUBT, Evidence, best_under, clopper_pearson, percent
 
-#: A run that says that what should stand has fallen is wrong less often than this.
-DOUBT = 1e-6
+#: Where an attack that was also tried on a protected release says how that ended.
+PROTECTED = "protected"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +53,17 @@ class AttackEntry:
     def falls_too(self, evidence: Evidence) -> bool:
         """Whether the attack surely does better against what should stand than it may."""
         share = self.protected_success(evidence)
-        allowed = self.allowed if self.allowed is not None else evidence.bound
-        if share is None or allowed is None:
+        protected = evidence.details.get(PROTECTED, {})
+        allowed = protected.get("allowed", self.allowed if self.allowed is not None else evidence.bound)
+        n = protected.get("n", evidence.n)
+        if share is None or allowed is None or not n:
             return False
-        return clopper_pearson(round(share * evidence.n), evidence.n, 1 - DOUBT)[0] > allowed
+        return clopper_pearson(round(share * n), n, 1 - DOUBT)[0] > float(allowed)
+
+    def outsiders(self, evidence: Evidence) -> float | None:
+        """How often the attack is right about people who are not in what withstands it, if that was tried."""
+        share = evidence.details.get(PROTECTED, {}).get("outsiders")
+        return None if share is None else float(share)
 
 
 def _entry(
@@ -81,49 +88,56 @@ ATTACKS: tuple[AttackEntry, ...] = (
         "Linkage",
         falls="a file without names, if a list with names exists",
         stands="noisy counts: no row is published",
-        where="attacks.linkage:demo",
+        where="attacks.protected_demos:linkage",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "ratings",
         "Sparse records",
         falls="ratings published with a number instead of a name",
         stands="statistics over many users, with noise",
-        where="attacks.ratings:demo",
+        where="attacks.protected_demos:ratings",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "sampling",
         "Sampling",
         falls="a small sample, published unchanged, for the people in it",
         stands="noise added to the sample",
-        where="attacks.sampling:demo",
+        where="attacks.protected_demos:sampling",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "homogeneity",
         "Homogeneity",
         falls="k-anonymous classes where everybody has the same secret",
         stands="noise that hides any one person's secret",
-        where="attacks.homogeneity:demo",
+        where="attacks.protected_demos:homogeneity",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "background",
         "Background knowledge",
         falls="l-diverse classes, if the attacker can rule out a value",
         stands="a guarantee that holds whatever the attacker knows",
-        where="attacks.background:demo",
+        where="attacks.protected_demos:background",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "minimality",
         "Minimality",
         falls="tables made no coarser than necessary, by a known rule",
         stands="methods that spend budget for every choice they make",
-        where="attacks.minimality:demo",
+        where="attacks.protected_demos:minimality",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "intersection",
         "Intersection",
         falls="two k-anonymous tables about the same people",
         stands="one ledger that adds up all losses",
-        where="attacks.intersection:demo",
+        where="attacks.protected_demos:intersection",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "differencing",
@@ -155,7 +169,8 @@ ATTACKS: tuple[AttackEntry, ...] = (
         "Census tables",
         falls="exact tables about seven people, with some cells suppressed",
         stands="noisy tables, which fit no block of people, or very many",
-        where="attacks.census:demo",
+        where="attacks.protected_demos:census",
+        protected_path=(PROTECTED, "success"),
     ),
     _entry(
         "auditing",

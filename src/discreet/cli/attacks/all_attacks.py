@@ -96,6 +96,7 @@ def _data(outcomes: list[AttackResult], left_out: list[SkippedAttack]) -> dict[s
                     "breaks": evidence.breaks,
                     "story": list(evidence.story),
                     "withstood": listed.protected_success(evidence),
+                    "outsiders": listed.outsiders(evidence),
                     "falls_too": listed.falls_too(evidence),
                 }
                 for listed, evidence in outcomes
@@ -116,7 +117,9 @@ def _lines(outcomes: list[AttackResult], left_out: list[SkippedAttack]) -> list[
     lines = []
     for listed, evidence in outcomes:
         share = listed.protected_success(evidence)
-        protection = listed.stands + ("" if share is None else f" ({percent(share)})")
+        others = listed.outsiders(evidence)
+        beside = "" if others is None else f"; {percent(others)} about people who are not in it"
+        protection = listed.stands + ("" if share is None else f" ({percent(share)}{beside})")
         stands = "ALSO BROKEN" if listed.falls_too(evidence) else "holds"
         word, what = ("broken", f"{listed.falls}; {stands}: {protection}") if evidence.breaks else (stands, protection)
         lines.append(

@@ -31,6 +31,18 @@ def ratings(
         int | None, typer.Option("--days", help="Days are known to within this many days (default 14).")
     ] = None,
     dates: Annotated[bool, typer.Option("--dates/--no-dates", help="Whether days are known.")] = True,
+    outside_top: Annotated[
+        int | None,
+        typer.Option("--outside-top", help="Known items are not among this many that were rated most (default 0)."),
+    ] = None,
+    sample: Annotated[
+        float | None,
+        typer.Option("--sample", help="Try a defence: publish this share of users (default 0.1 with --perturb)."),
+    ] = None,
+    perturb: Annotated[
+        float | None,
+        typer.Option("--perturb", help="Try a defence: change this share of ratings (default 0.2 with --sample)."),
+    ] = None,
     targets: Annotated[
         int | None, typer.Option("--targets", help="Number of people to look for (default 500).")
     ] = None,
@@ -46,7 +58,15 @@ def ratings(
 
     refuse_unwritable_plot(plot)
     chosen = COLUMNS if columns is None else parse_names(columns)
-    drawn = {"--known": known_ratings, "--wrong": wrong, "--days": days, "--targets": targets}
+    drawn = {
+        "--known": known_ratings,
+        "--wrong": wrong,
+        "--days": days,
+        "--targets": targets,
+        "--outside-top": outside_top,
+        "--sample": sample,
+        "--perturb": perturb,
+    }
     given = [flag for flag, value in drawn.items() if value is not None]
     if about is not None and (given or not dates):
         raise UsageError(
@@ -67,11 +87,19 @@ def ratings(
         from discreet.lab.worlds.rating_service import make_ratings
 
         records = index_ratings(make_ratings()) if file is None else index_ratings(read(file), chosen, of=str(file))
-        evidence = lab.attack(
-            records,
-            count=8 if known_ratings is None else known_ratings,
-            wrong=2 if wrong is None else wrong,
-            days=(14 if days is None else days) if dates and len(chosen) == len(COLUMNS) else None,
-            targets=500 if targets is None else targets,
-        )
+        options: lab.AttackOptions = {
+            "count": 8 if known_ratings is None else known_ratings,
+            "wrong": 2 if wrong is None else wrong,
+            "days": (14 if days is None else days) if dates and len(chosen) == len(COLUMNS) else None,
+            "targets": 500 if targets is None else targets,
+            "outside_top": outside_top or 0,
+        }
+        if sample is None and perturb is None:
+            evidence = lab.attack(records, **options)
+        else:
+            defence = lab.SampleDefence(
+                share=0.1 if sample is None else sample,
+                changed=0.2 if perturb is None else perturb,
+            )
+            evidence = lab.compare_defence(records, defence, **options)
     print_evidence(evidence, plot=plot, as_json=as_json)

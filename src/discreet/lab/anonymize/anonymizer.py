@@ -17,15 +17,19 @@ import pyarrow as pa
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.anonymize import lattice
 from discreet.lab.anonymize.anonymity_report import AnonymityReport, code_roles, measure_classes
+from discreet.lab.anonymize.cell_suppression import CellSuppression, suppress_cells
+from discreet.lab.anonymize.class_labels import alone_with_shown_value, label_classes, label_loss
 from discreet.lab.anonymize.column_codes import CodedColumn, Flags, Integers
 from discreet.lab.anonymize.criteria import Criteria
 from discreet.lab.anonymize.default_hierarchies import default_hierarchy
 from discreet.lab.anonymize.equivalence_classes import EquivalenceClasses, group, group_codes
 from discreet.lab.anonymize.hierarchy import read_hierarchy
-from discreet.lab.anonymize.labels import interval_label
+from discreet.lab.anonymize.labels import ANY, interval_label
 from discreet.lab.anonymize.mondrian import tiles
 
-METHODS = ("mondrian", "lattice")
+METHODS = ("mondrian", "lattice", "suppression")
+#: How each method may write what a class has in a column; the first is the default.
+LABELS = {"mondrian": ("cuts", "round", "tight"), "lattice": ("levels",), "suppression": ("stars", "round", "tight")}
 #: The share of rows that a lattice may leave out, unless it is said.
 SUPPRESS = 0.05
 #: A column of words is an identifier if it has more different ones than this share of the rows; few rows cannot tell.
@@ -41,7 +45,9 @@ class AnonymizedRelease:
 
     `loss`: the mean, over rows and quasi-identifiers, of the share of a column's other values that a label could mean
     instead, 1 for a row left out. `levels`: of a lattice, each column's. `shows_words`: columns whose labels are made
-    of real words, by a hierarchy that nobody gave.
+    of real words, by a hierarchy that nobody gave. `suppression`: what became of single cells, where that was the
+    method. `keeps_order`: rows are in the order of the table. `shown_alone`: of tight labels, the share of rows that
+    are the only one of their class with a value that a label shows.
     """
 
     table: pa.Table
@@ -52,6 +58,10 @@ class AnonymizedRelease:
     loss: float
     levels: Mapping[str, int] | None
     shows_words: tuple[str, ...]
+    labels: str
+    keeps_order: bool
+    suppression: CellSuppression | None
+    shown_alone: float | None
     seconds: float
 
     def to_data(self) -> dict[str, Any]:
@@ -63,6 +73,10 @@ class AnonymizedRelease:
             "loss": self.loss,
             "levels": None if self.levels is None else dict(self.levels),
             "shows_words": list(self.shows_words),
+            "labels": self.labels,
+            "keeps_order": self.keeps_order,
+            "shown_alone": self.shown_alone,
+            "suppression": None if self.suppression is None else self.suppression.to_data(),
             "before": {name: self.before.to_data()[name] for name in ("k", "l", "t", "classes", "unique_share")},
             "seconds": self.seconds,
         }
@@ -78,6 +92,8 @@ class _Generalisation:
     loss: float
     levels: Mapping[str, int] | None = None
     shows_words: tuple[str, ...] = ()
+    suppression: CellSuppression | None = None
+    shown_alone: float | None = None
 
 
 def anonymize(
@@ -92,8 +108,14 @@ def anonymize(
     method: str = "mondrian",
     suppress: float | None = None,
     hierarchies: Mapping[str, Path] | None = None,
+    labels: str | None = None,
+    keep_order: bool = False,
 ) -> AnonymizedRelease:
     """A release of these columns in which every class meets k, l and t.
+
+    `labels`: `round` and `tight` are made from the rows of a class alone, with round ends or with their values; the
+    default is what the method writes: cut points, levels or stars. `keep_order`: rows stay where they are in the table,
+    which tells whose they are to anybody who knows its order.
 
     Guarantee: `check` of the release finds at least k and l, and at most t. That is all: it is no protection against
         somebody who knows more, who has another release, or who knows how this one was made.
@@ -103,15 +125,19 @@ def anonymize(
     hidden, kept = code_roles(table, quasi, sensitive)
     criteria.refuse_unreachable(kept, table.num_rows)
     _check_options(method, suppress, hierarchies or {}, quasi)
-    _refuse_identifiers(hidden, method, hierarchies or {})
+    style = _check_labels(method, labels)
+    if style != "stars":
+        _refuse_identifiers(hidden, method, hierarchies or {})
     before = measure_classes(group(hidden), hidden, kept)
     if method == "mondrian":
-        made = _generalise_by_boxes(hidden, kept, criteria)
+        made = _generalise_by_boxes(hidden, kept, criteria, style)
+    elif method == "suppression":
+        made = _suppress_cells(hidden, kept, criteria, style)
     else:
         made = _generalise_by_levels(
             hidden, kept, criteria, SUPPRESS if suppress is None else suppress, hierarchies or {}
         )
-    released, after = _build_release(table, hidden, kept, made)
+    released, after = _build_release(table, hidden, kept, made, keep_order=keep_order)
     return AnonymizedRelease(
         table=released,
         method=method,
@@ -121,6 +147,10 @@ def anonymize(
         loss=made.loss,
         levels=made.levels,
         shows_words=made.shows_words,
+        labels=style,
+        keeps_order=keep_order,
+        suppression=made.suppression,
+        shown_alone=made.shown_alone,
         seconds=process_time() - start,
     )
 
@@ -129,9 +159,10 @@ def _check_options(method: str, suppress: float | None, hierarchies: Mapping[str
     """Refuse options that do not go together."""
     if method not in METHODS:
         raise UsageError(f"there is no method {method!r}", hint=Message(Flag("method"), f" {' or '.join(METHODS)}"))
-    if method == "mondrian" and (suppress or hierarchies):
+    if method != "lattice" and (suppress or hierarchies):
         raise UsageError(
-            "mondrian removes no rows and uses no hierarchies", hint=Message(Flag("method", "lattice"), " accepts both")
+            f"{method} removes no rows and uses no hierarchies",
+            hint=Message(Flag("method", "lattice"), " accepts both"),
         )
     if suppress is not None and not 0 <= suppress < 1:
         raise UsageError(
@@ -142,11 +173,74 @@ def _check_options(method: str, suppress: float | None, hierarchies: Mapping[str
             raise UsageError(f"a hierarchy was given for {name!r}, which is not a quasi-identifier")
 
 
+def _check_labels(method: str, labels: str | None) -> str:
+    """The labels that are asked for, or the method's own; refuse others."""
+    choices = LABELS[method]
+    if labels is None:
+        return choices[0]
+    if labels not in choices:
+        raise UsageError(
+            f"there are no labels {labels!r} with the method {method}",
+            hint=Message(Flag("labels"), f" {' or '.join(choices)}"),
+        )
+    return labels
+
+
+def _suppress_cells(
+    hidden: Sequence[CodedColumn], kept: Sequence[CodedColumn], criteria: Criteria, style: str
+) -> _Generalisation:
+    """Single cells replaced, or labelled by what their class has."""
+    if criteria.needs_sensitive:
+        raise UsageError(
+            "suppression of single cells is for k alone, not for l or t",
+            hint=Message(Flag("method", "mondrian"), " accepts them"),
+        )
+    made = suppress_cells(hidden, criteria.k, sensitive=kept)
+    if style != "stars":
+        return _label_by_class(hidden, made.classes, style, suppression=made)
+    labelled: list[LabelledColumn] = []
+    for column, keeps in zip(hidden, made.kept.T, strict=True):
+        hides = ~keeps[made.classes.ids]
+        labelled.append((np.where(hides, column.size, column.codes), [*column.texts(), ANY]))
+    rows = len(made.classes.ids)
+    return _Generalisation(
+        labelled=labelled,
+        classes=group_codes([numbers for numbers, _ in labelled], [len(labels) for _, labels in labelled]),
+        rows=np.ones(rows, dtype=bool),
+        loss=made.stars / (rows * len(hidden)),
+        suppression=made,
+    )
+
+
+def _label_by_class(
+    hidden: Sequence[CodedColumn],
+    classes: EquivalenceClasses,
+    style: str,
+    *,
+    suppression: CellSuppression | None = None,
+) -> _Generalisation:
+    """Every column of every class labelled by what its own rows have."""
+    labelled: list[LabelledColumn] = [label_classes(column, classes.ids, style=style) for column in hidden]
+    losses = [label_loss(column, *each) for column, each in zip(hidden, labelled, strict=True)]
+    return _Generalisation(
+        labelled=labelled,
+        classes=group_codes([numbers for numbers, _ in labelled], [len(labels) for _, labels in labelled]),
+        rows=np.ones(len(classes.ids), dtype=bool),
+        loss=sum(losses) / len(losses),
+        suppression=suppression,
+        shown_alone=float(np.any([alone_with_shown_value(column, classes.ids) for column in hidden], axis=0).mean())
+        if style == "tight"
+        else None,
+    )
+
+
 def _generalise_by_boxes(
-    hidden: Sequence[CodedColumn], kept: Sequence[CodedColumn], criteria: Criteria
+    hidden: Sequence[CodedColumn], kept: Sequence[CodedColumn], criteria: Criteria, style: str
 ) -> _Generalisation:
     """Mondrian's boxes, each column labelled by the cuts around it: the extremes of its rows are single people's."""
     tiling = tiles(hidden, kept, criteria)
+    if style != "cuts":
+        return _label_by_class(hidden, tiling.classes, style)
     classes, rows = tiling.classes, len(tiling.classes.ids)
     labelled: list[LabelledColumn] = []
     loss = 0.0
@@ -213,10 +307,17 @@ def _generalise_by_levels(
 
 
 def _build_release(
-    table: pa.Table, hidden: Sequence[CodedColumn], kept: Sequence[CodedColumn], made: _Generalisation
+    table: pa.Table,
+    hidden: Sequence[CodedColumn],
+    kept: Sequence[CodedColumn],
+    made: _Generalisation,
+    *,
+    keep_order: bool = False,
 ) -> tuple[pa.Table, AnonymityReport]:
     """The released table, sorted by class and then by sensitive values, and the report on it."""
     order = np.lexsort([*(column.codes for column in reversed(kept)), made.classes.ids])
+    if keep_order:
+        order = np.arange(len(made.rows))
     order = order[made.rows[order]]
     columns: dict[str, Any] = {}
     shown: list[CodedColumn] = []

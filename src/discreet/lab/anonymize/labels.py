@@ -1,7 +1,8 @@
 """What a release writes instead of a value, and which values such a label may stand for.
 
 `34`, `30-39`, `<30`, `>=65`, `[1.5, 2.5)`, `[1980-01-01, 1980-07-01)`, `[9:30:00, 10:00:00)`, `[Be, Bo)`, `148**`,
-`{a|b}`, `{a..f}` (all between, in sorted order), `*`, `not NULL`, and any of them followed by ` or NULL`.
+`R*` (any ending), `{a|b}`, `{a..f}` (all between, in sorted order), `*`, `not NULL`, and any of them followed by
+` or NULL`.
 """
 
 from __future__ import annotations
@@ -120,8 +121,9 @@ def _may_stand_for(label: str, text: str, value: Any) -> bool:
         return edge is not None and _is_on_side(side[1], _plain(value), edge)
     if label.startswith("{") and label.endswith("}"):
         return _is_among(label[1:-1], text)
-    if label.endswith(ANY):
-        return len(text) == len(label) and text.startswith(label.rstrip(ANY))
+    if label.endswith(ANY):  # several stars stand for as many letters, one for any ending
+        masked = label.endswith(2 * ANY)
+        return text.startswith(label.rstrip(ANY)) and (not masked or len(text) == len(label))
     return _is_period(label, text, value)
 
 
@@ -162,7 +164,7 @@ def _parse_like(text: str, value: Any) -> Any:
     """The text as a value of the same kind; None where it is none."""
     if is_clock(value):
         return read_clock(text)
-    if isinstance(value, int):  # a float would blur long ones
+    if isinstance(value, int | Decimal):  # a float would blur long ones, and 1.1
         try:
             number = Decimal(text)
         except InvalidOperation:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 COLUMNS = ("user", "item", "stars", "day")
 
@@ -48,6 +49,32 @@ class RatingRecords:
     def of(self, user: int) -> Integers:
         """The places of one user's ratings."""
         return self.places[self.user_starts[user] : self.user_starts[user + 1]]
+
+    def of_users(self, kept: Integers) -> RatingRecords:
+        """The records of some users, sorted, who are numbered anew; items keep their numbers."""
+        number = np.full(self.users, -1, dtype=np.int64)
+        number[kept] = np.arange(len(kept))
+        rows = number[self.user] >= 0
+        user, item = number[self.user[rows]], self.item[rows]
+        support = np.bincount(item, minlength=len(self.item_names))
+        return RatingRecords(
+            user=user,
+            item=item,
+            stars=self.stars[rows],
+            day=self.day[rows],
+            starts=np.concatenate([[0], np.cumsum(support)]),
+            places=np.argsort(user, kind="stable"),
+            user_starts=np.concatenate([[0], np.cumsum(np.bincount(user, minlength=len(kept)))]),
+            weights=1 / np.log(np.maximum(support, 2)),
+            user_names=self.user_names.take(kept),
+            item_names=self.item_names,
+        )
+
+    def is_top(self, number: int) -> Flags:
+        """Which items are among so many that were rated most often; of items rated equally often the first."""
+        top = np.zeros(len(self.item_names), dtype=bool)
+        top[np.argsort(-np.diff(self.starts), kind="stable")[:number]] = True
+        return top
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
@@ -34,6 +34,20 @@ if TYPE_CHECKING:
 
 #: The paper's constants: how fast a difference in stars, and in days, stops to count; how far the best must stand out.
 STARS, DAYS, ECCENTRICITY = 1.5, 30.0, 1.5
+#: Films outside of so many that were rated most are rare.
+RARE = 500
+#: What was reported of Netflix's ratings, by (known, wrong, days, outside the top): Narayanan and Shmatikov.
+CLAIMS = {(8, 2, 14, 0): 0.99, (2, 0, 3, 0): 0.68, (8, 2, None, RARE): 0.84}
+
+
+class AttackOptions(TypedDict, total=False):
+    """What the attacker knows, and how many people are looked for."""
+
+    count: int
+    wrong: int
+    days: int | None
+    targets: int
+    outside_top: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +89,26 @@ def identify(records: RatingRecords, auxiliary: AuxiliaryInformation) -> RecordG
 
 
 def draw_auxiliary(
-    records: RatingRecords, user: int, *, count: int, wrong: int, days: int | None, draw: np.random.Generator
+    records: RatingRecords,
+    user: int,
+    *,
+    count: int,
+    wrong: int,
+    days: int | None,
+    draw: np.random.Generator,
+    outside_top: int = 0,
 ) -> AuxiliaryInformation:
-    """What an acquaintance knows of a user: `count` items, `wrong` of them not the user's, days to within `days`."""
+    """What an acquaintance knows of a user: `count` items, `wrong` of them not the user's, days to within `days`.
+
+    `outside_top`: none of the items is among so many that were rated most often.
+    """
     own = records.of(user)
-    places = own[draw.permutation(len(own))[: count - wrong]]
-    chosen = np.concatenate([places, _other_ratings(records, records.item[own], wrong, draw)]) if wrong else places
+    able = own[~records.is_top(outside_top)[records.item[own]]] if outside_top else own
+    places = able[draw.permutation(len(able))[: count - wrong]]
+    avoided = records.item[own]
+    if outside_top:
+        avoided = np.concatenate([avoided, np.flatnonzero(records.is_top(outside_top))])
+    chosen = np.concatenate([places, _other_ratings(records, avoided, wrong, draw)]) if wrong else places
     day = records.day[chosen] + (0 if days is None else draw.integers(-days, days + 1, size=count))
     return AuxiliaryInformation(
         items=records.item[chosen],
@@ -103,10 +131,63 @@ def _first_unrated(records: RatingRecords, own_items: Integers, places: Integers
     return free[np.sort(np.unique(records.item[free], return_index=True)[1])]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDefence:
+    """What Netflix relied on: only a sample of the users is published, and some of their ratings are changed.
+
+    `share`: of the users; `changed`: of their ratings, each by a star, with another day up to two weeks away.
+    """
+
+    share: float = 0.1
+    changed: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise UsageError(
+                f"the share of published users must be above 0 and at most 1, not {self.share:g}",
+                hint=Message(Flag("sample", 0.1)),
+            )
+        if not 0 <= self.changed <= 1:
+            raise UsageError(
+                f"the share of changed ratings must be between 0 and 1, not {self.changed:g}",
+                hint=Message(Flag("perturb", 0.2)),
+            )
+
+    def publish(self, records: RatingRecords, draw: np.random.Generator) -> tuple[RatingRecords, Integers]:
+        """The published records, and whose they are."""
+        kept = np.sort(draw.permutation(records.users)[: max(2, round(self.share * records.users))])
+        sample = records.of_users(kept)
+        changed = draw.random(len(sample.user)) < self.changed
+        stars = sample.stars + np.where(changed, draw.choice([-1.0, 1.0], len(changed)), 0.0)
+        days = sample.day + np.where(changed, draw.integers(-14, 15, len(changed)), 0)
+        return replace(sample, stars=np.clip(stars, *_ends(records.stars)), day=days), kept
+
+    def describe(self) -> str:
+        return f"{percent(self.share)} of users are published, with {percent(self.changed)} of their ratings changed"
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    """The least and the largest of those that are known."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else (-np.inf, np.inf)
+
+
 def attack(
-    records: RatingRecords, *, count: int = 8, wrong: int = 2, days: int | None = 14, targets: int = 500, seed: int = 1
+    records: RatingRecords,
+    *,
+    count: int = 8,
+    wrong: int = 2,
+    days: int | None = 14,
+    targets: int = 500,
+    seed: int = 1,
+    outside_top: int = 0,
+    defence: SampleDefence | None = None,
 ) -> Evidence:
-    """Measure how often a user's record is found from `count` known ratings, of which `wrong` are wrong."""
+    """Measure how often a user's record is found from `count` known ratings, of which `wrong` are wrong.
+
+    `outside_top`: no known item is among so many that were rated most often. With a `defence`, success is about the
+    users whom it publishes.
+    """
     if not 0 <= wrong < count:
         raise UsageError(
             f"{wrong} of {count} known ratings cannot be wrong", hint=Message(Flag("known", 8), " ", Flag("wrong", 2))
@@ -115,30 +196,94 @@ def attack(
         raise UsageError(f"the precision of days cannot be {days}", hint=Message(Flag("days", 14)))
     if targets < 1:
         raise UsageError(f"there must be at least 1 target, not {targets}", hint=Message(Flag("targets", 500)))
-    rating_counts = np.diff(records.user_starts)
-    able = np.flatnonzero((rating_counts >= count - wrong) & (rating_counts <= len(records.item_names) - wrong))
+    if outside_top < 0:
+        raise UsageError(f"there cannot be {outside_top} top items", hint=Message(Flag("outside-top", 500)))
+    able = _able_users(records, count=count, wrong=wrong, outside_top=outside_top)
+    draw = np.random.default_rng(seed)
+    published, owner = records, np.arange(records.users)
+    if defence is not None:
+        published, owner = defence.publish(records, draw)
+    is_published = np.isin(able, owner)
+    if not is_published.any():
+        raise UsageError("nobody with enough ratings was published", hint=Message(Flag("sample", 0.5)))
+    began = time.process_time()
+
+    def look_for(users: Integers) -> Integers:
+        outcomes = np.zeros(4, dtype=np.int64)  # found, wrongly named, not sure but right, not sure
+        for user in users[draw.permutation(len(users))[:targets]].tolist():
+            auxiliary = draw_auxiliary(
+                records, user, count=count, wrong=wrong, days=days, draw=draw, outside_top=outside_top
+            )
+            guess = identify(published, auxiliary)
+            outcomes[2 * (not guess.sure) + (owner[guess.user] != user)] += 1
+        return outcomes
+
+    outcomes = look_for(able[is_published])
+    absent = look_for(able[~is_published]) if not is_published.all() else None
+    seconds = time.process_time() - began
+    evidence = _evidence(published, outcomes, seconds, count=count, wrong=wrong, days=days, outside_top=outside_top)
+    if defence is None:
+        return evidence
+    named = None if absent is None else float(absent[1] / absent.sum())
+    sentence = f"This is what the defence leaves, in which {defence.describe()}."
+    if named is not None:
+        sentence += f" Of people who were not published, {percent(named)} are wrongly given somebody's record."
+    return replace(
+        evidence,
+        story=(*evidence.story, sentence),
+        details={
+            **evidence.details,
+            "sample": defence.share,
+            "perturbed": defence.changed,
+            "unpublished_named": named,
+        },
+    )
+
+
+def _able_users(records: RatingRecords, *, count: int, wrong: int, outside_top: int) -> Integers:
+    """Users of whom so much can be known."""
+    top = records.is_top(outside_top)
+    rated = np.bincount(records.user[~top[records.item]], minlength=records.users)
+    able = np.flatnonzero((rated >= count - wrong) & (rated <= len(top) - top.sum() - wrong))
     if not len(able) or records.users < 2:
+        where = f" outside the {outside_top:,} most rated" if outside_top else ""
         raise UsageError(
-            f"nobody in the table has {count - wrong} rated and {wrong} unrated items",
+            f"nobody in the table has {count - wrong} rated and {wrong} unrated items{where}",
             hint=Message(Flag("known", 4), " ", Flag("wrong", 0)),
         )
-    draw = np.random.default_rng(seed)
-    chosen = able[draw.permutation(len(able))[:targets]]
-    began = time.process_time()
-    outcomes = np.zeros(4, dtype=np.int64)  # found, wrongly named, not sure but right, not sure
-    for user in chosen.tolist():
-        guess = identify(records, draw_auxiliary(records, user, count=count, wrong=wrong, days=days, draw=draw))
-        outcomes[2 * (not guess.sure) + (guess.user != user)] += 1
-    seconds = time.process_time() - began
-    return _evidence(records, outcomes, seconds, count=count, wrong=wrong, days=days)
+    return able
+
+
+def compare_defence(records: RatingRecords, defence: SampleDefence, **options: Unpack[AttackOptions]) -> Evidence:
+    """The attack on what a defence publishes, and beside it the attack on all records, by the same knowledge."""
+    bare, evidence = attack(records, **options), attack(records, defence=defence, **options)
+    sentence = f"Without the defence, the same knowledge finds {percent(bare.success)} of people."
+    shares = {"all records": bare.success, "a perturbed sample": evidence.success}
+    return replace(
+        evidence,
+        seconds=bare.seconds + evidence.seconds,
+        story=(*evidence.story, sentence),
+        details={**evidence.details, "without_defence": bare.success},
+        picture=lambda: bars("Share of records found", shares),
+    )
 
 
 def _evidence(
-    records: RatingRecords, outcomes: Integers, seconds: float, *, count: int, wrong: int, days: int | None
+    records: RatingRecords,
+    outcomes: Integers,
+    seconds: float,
+    *,
+    count: int,
+    wrong: int,
+    days: int | None,
+    outside_top: int = 0,
 ) -> Evidence:
     identified, misled, near, unsure = (int(outcome) for outcome in outcomes)
     n = identified + misled + near + unsure
     when = "no days" if days is None else f"days known to ±{days}"
+    if outside_top:
+        when += f", all outside the {outside_top:,} most rated"
+    published = CLAIMS.get((count, wrong, days, outside_top))
     values = {"found": identified / n, "best, not sure": near / n, "not found": unsure / n, "wrongly named": misled / n}
     return Evidence(
         attack="ratings",
@@ -156,11 +301,18 @@ def _evidence(
                 if identified
                 else []
             ),
+            *(
+                [f"For the ratings that Netflix published, {published:.0%} was reported for this knowledge."]
+                if published
+                else []
+            ),
         ),
         details={
             "known": count,
             "wrong": wrong,
             "days": days,
+            "outside_top": outside_top,
+            "reported": published,
             "users": records.users,
             "ratings": len(records.user),
             "found": identified,
@@ -226,28 +378,38 @@ def recognise(
     )
 
 
-def demo() -> Evidence:
-    """On a generated service of 20,000 users: eight ratings, and beside it two, and eight without days."""
-    from discreet.lab.worlds.rating_service import make_ratings
+def demo(service: RatingRecords | None = None) -> Evidence:
+    """On a generated service of 20,000 users: eight ratings; beside it two, eight without days, of any or of rare
+    films, and eight on a perturbed sample."""
+    if service is None:
+        from discreet.lab.worlds.rating_service import make_ratings
 
-    service = index_ratings(make_ratings())
-    main, two, undated = (
-        attack(service, count=count, wrong=wrong, days=days)
-        for count, wrong, days in ((8, 2, 14), (2, 0, 3), (8, 2, None))
+        service = index_ratings(make_ratings())
+    main, two, undated, rare = (
+        attack(service, count=count, wrong=wrong, days=days, outside_top=top)
+        for count, wrong, days, top in ((8, 2, 14, 0), (2, 0, 3, 0), (8, 2, None, 0), (8, 2, None, RARE))
     )
-    sentence = (
+    sample = attack(service, defence=SampleDefence())
+    sentences = (
         f"Two ratings with days known to ±3 are enough to find {percent(two.success)} of people; eight ratings without "
-        f"days find {percent(undated.success)}."
+        f"days find {percent(undated.success)}.",
+        f"Eight ratings without days, all outside the {RARE} most rated films and two of them wrong, find "
+        f"{percent(rare.success)}; {CLAIMS[8, 2, None, RARE]:.0%} was reported for Netflix, which had about 500,000 "
+        f"users, not {service.users:,}.",
+        f'"Only a small sample, and perturbed", as Netflix said: if {SampleDefence().describe()}, eight ratings still '
+        f"find {percent(sample.success)} of the people in it, instead of {percent(main.success)}.",
     )
     shares = {
         "8 known, 2 wrong, 14 days": main.success,
         "2 known, 3 days": two.success,
         "8 known, 2 wrong, no days": undated.success,
+        f"8 known outside the top {RARE}, 2 wrong, no days": rare.success,
+        "8 known, 2 wrong, 14 days, perturbed sample": sample.success,
     }
     return replace(
         main,
-        seconds=main.seconds + two.seconds + undated.seconds,
-        story=(*main.story, sentence),
+        seconds=sum(each.seconds for each in (main, two, undated, rare, sample)),
+        story=(*main.story, *sentences),
         details={**main.details, "settings": shares},
         picture=lambda: bars("Share of records found, by what the attacker knows", shares),
     )
