@@ -53,7 +53,7 @@ PAYLOADS = {
 INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
 #: The parts of which a network's shares are.

@@ -50,7 +50,7 @@ _TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored"},
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
 

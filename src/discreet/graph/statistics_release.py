@@ -24,7 +24,7 @@ from discreet.graph.graph_estimates import (
 )
 from discreet.graph.graph_shape import GraphShape, most_degree, thresholds
 from discreet.graph.mixing_matrix import MixingMatrix, assortativity, matrix
-from discreet.graph.statistic_parts import DrawnStatistics
+from discreet.graph.statistic_parts import DrawnStatistics, widest_rung
 from discreet.release import Spending
 
 #: Two estimates that hold at once, for a ratio: each has half of the doubt.
@@ -183,17 +183,15 @@ class _EstimateReader:
 
     def _climbed(self, name: str, confidence: Fraction) -> GraphEstimate:
         """Any three nodes are one triangle at most; two edges at a node lead to two of the others."""
-        nodes, widest, most = self.shape.nodes, None, None
-        if nodes is not None and name == "triangles":
-            widest, most = nodes - 2, comb(nodes, 3)
-        elif nodes is not None:
-            widest, most = 2 * (nodes - 1), nodes * comb(max(0, nodes - 1), 2)
+        nodes, most = self.shape.nodes, None
+        if nodes is not None:
+            most = comb(nodes, 3) if name == "triangles" else nodes * comb(max(0, nodes - 1), 2)
         return estimate_ladder_count(
             int(self.drawn.noisy[name][0]),
             int(self.drawn.noisy[f"{name}_width"][0]),
             self.drawn.laws[f"{name}_width"],
             self.drawn.ladders[name],
-            widest=widest,
+            widest=widest_rung(name, nodes),
             most=most,
             confidence=confidence,
         )
