@@ -58,8 +58,8 @@ INSIDE = {  # objects inside those
 }
 #: The parts of which a network's shares are.
 SHARES = {
-    "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "by_block", "triangles",
-    "triangles_width", "wedges", "wedges_width",
+    "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "homophily", "by_block",
+    "triangles", "triangles_width", "wedges", "wedges_width",
 }  # fmt: skip
 #: Every kind of expression and condition.
 NODES = {

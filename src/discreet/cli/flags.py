@@ -92,7 +92,12 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output
 Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
 Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
 Key = Annotated[str | None, typer.Option("--key", help="Column of a public table of nodes that identifies each node.")]
-By = Annotated[str | None, typer.Option("--by", help="Public attribute of nodes; each of its values is a block.")]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", help="Attribute that sorts nodes: public under edge privacy, private if persons are protected."
+    ),
+]
 Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the two columns that identify the ends of an edge.")]
 Gaussian = Annotated[
     str | None, typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta.")

@@ -117,7 +117,9 @@ def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    for name in ("nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity"):
+    for name in (
+        "nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity", "homophily",
+    ):  # fmt: skip
         estimate: GraphEstimate | None = getattr(made, name)
         if estimate is not None:
             table.add_row(_label_of(name), f"{estimate.value:,} (public)" if estimate.exact else _number(estimate))

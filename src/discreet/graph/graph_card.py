@@ -37,6 +37,8 @@ def _guarantee(event: ReservationEvent) -> str:
 
 
 def _protected(shape: GraphShape, source: GraphSource) -> str:
+    if shape.unit == "node" and shape.by is not None:
+        return f"whether any one person is in the network, whom they are linked to, and what their {shape.by} is"
     if shape.unit == "node":
         return "whether any one person is in the network, and whom they are linked to"
     ends = " and ".join(source.ends or ())
@@ -63,6 +65,11 @@ def warnings_of(shape: GraphShape, nodes: PublicNodes | None, limit: int | None)
         warnings.append(
             f"at most {limit:,} edges per person are counted; the confidence intervals cover the added noise, not the "
             "edges that are left out"
+        )
+    if limit is not None and {"mixing", "homophily"} & set(shape.shares):
+        warnings.append(
+            f"edges between groups of {plain(str(shape.by))} are limited for each two groups by themselves, to "
+            f"{limit:,} per person; edges with somebody whose group is not known are in none"
         )
     if limit is not None and shape.chooses:
         warnings.append(

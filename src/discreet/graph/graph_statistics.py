@@ -121,12 +121,14 @@ class AtLeast:
 class Mixing:
     """The number of edges between each two groups of nodes: from (row) to (column), or with both ways in one entry.
 
-    `codes` are the groups of the nodes, public, by their numbers. `pairs` says what each entry counts.
+    `codes` are the groups of the nodes, public, by their numbers. `pairs` says what each entry counts. `alike`: two
+    entries alone, edges within groups and between them.
     """
 
     codes: NDArray[np.int64]
     groups: int
     directed: bool = False
+    alike: bool = False
 
     def __post_init__(self) -> None:
         _check_codes(self.codes, self.groups)
@@ -145,6 +147,8 @@ class Mixing:
             raise ValueError("these edges have no direction")
         codes = _of_nodes(self.codes, graph)
         one, other = codes[graph.exact_from], codes[graph.exact_to]
+        if self.alike:
+            return np.bincount((one != other).astype(np.int64), minlength=2).astype(np.int64)
         if not self.directed:
             one, other = np.minimum(one, other), np.maximum(one, other)
         counts = np.bincount(one * self.groups + other, minlength=self.groups**2).reshape(self.groups, self.groups)
@@ -155,7 +159,73 @@ class Mixing:
         return _alone(_of_edges(unit, 1), "an edge lies between one pair of groups")
 
     def to_data(self) -> Any:
-        return ["mixing", _digest(self.codes), self.groups, self.directed]
+        return ["mixing", _digest(self.codes), self.groups, self.directed, *(["alike"] if self.alike else [])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraitMixing:
+    """The number of edges between each two groups of nodes by a private trait, which comes and goes with the node.
+
+    The edges between two groups are a graph of their own, and each such graph is projected to the limit by itself.
+    Edges with an end of unknown trait are in none. `alike`: two entries alone, edges within groups and between them.
+    """
+
+    groups: int
+    limit: int
+    directed: bool = False
+    alike: bool = False
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        if self.groups < 2:
+            raise ValueError("mixing needs two groups")
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        if graph.exact_traits is None or (self.directed and not graph.directed):
+            raise ValueError("these edges have no traits, or no direction")
+        one, other = graph.exact_traits[graph.exact_from], graph.exact_traits[graph.exact_to]
+        if not self.directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        cells = np.where(one == other, 0, 1) if self.alike else one * self.groups + other
+        cells = np.where((one < 0) | (other < 0), -1, cells)
+        return np.array([self._kept(graph, cells == cell) for cell in self._cells()], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee, for a node: `limit` in each entry that its group has a part in, and there are so many of these:
+            all groups; directed twice as many but one; 2 of edges within and between groups.
+
+        Because: in the graph of one entry a node moves the number of kept edges by at most `limit`, as in `Edges`, and
+            the graphs of the entries that its group has no part in do not have it.
+        """
+        if unit != "node":
+            raise ValueError("a private trait is protected together with its node")
+        entries = 2 if self.alike else 2 * self.groups - 1 if self.directed else self.groups
+        return Sensitivity(
+            l0=entries,
+            l1=entries * self.limit,
+            l2_squared=entries * self.limit**2,
+            linf=self.limit,
+            because=(
+                f"a person is in the edges of {entries} entries at most",
+                f"and moves each by at most {self.limit}: the edges of an entry are projected by themselves",
+            ),
+        )
+
+    def to_data(self) -> Any:
+        return ["trait mixing", self.groups, self.limit, self.directed, self.alike]
+
+    def _cells(self) -> list[int]:
+        if self.alike:
+            return [0, 1]
+        ranges = ((one, other) for one in range(self.groups) for other in range(self.groups))
+        return [one * self.groups + other for one, other in ranges if self.directed or one <= other]
+
+    def _kept(self, graph: ExactGraph, inside: NDArray[np.bool_]) -> int:
+        """How many edges the projection of the graph of one entry keeps."""
+        part = ExactGraph(
+            graph.exact_from[inside], graph.exact_to[inside], exact_nodes=graph.exact_nodes, directed=graph.directed
+        )
+        return int(project(part, self.limit).exact_from.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +309,7 @@ class Wedges:
         return ["wedges"]
 
 
-Statistic = Edges | AtLeast | Mixing | TouchedNodes | LargestCommon | LargestDegrees
+Statistic = Edges | AtLeast | Mixing | TraitMixing | TouchedNodes | LargestCommon | LargestDegrees
 LadderCount = Triangles | Wedges
 
 

@@ -22,6 +22,7 @@ from discreet.graph.graph_statistics import (
     Mixing,
     Statistic,
     TouchedNodes,
+    TraitMixing,
     Triangles,
     Wedges,
 )
@@ -61,6 +62,11 @@ def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np
             return AtLeast(thresholds=rising, direction="out")
         case "in_degrees":
             return AtLeast(thresholds=rising, direction="in")
+        case "mixing" | "homophily" if shape.unit == "node" and limit is not None:
+            alike, groups = part == "homophily", len(shape.labels)
+            return TraitMixing(groups=groups, limit=limit, directed=shape.directed and not alike, alike=alike)
+        case "homophily" if codes is not None:
+            return Mixing(codes=codes, groups=len(shape.labels), alike=True)
         case "mixing" if codes is not None:
             return Mixing(codes=codes, groups=len(shape.labels), directed=shape.directed)
         case "triangles_width":

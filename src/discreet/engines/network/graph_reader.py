@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.accounting.region import Value
 from discreet.engines.network.distinct_numbers import distinct
 from discreet.engines.network.exact_graph import ExactGraph
-from discreet.engines.table_file import FROM, TO
+from discreet.engines.table_file import FROM, PERSON, TO, persons_file
 
 Numbers = NDArray[np.int64]
 
@@ -26,21 +26,60 @@ _CLOSE = 8
 
 
 def read_graph(
-    file: Path, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None
+    file: Path,
+    ends: tuple[str, str] | None,
+    *,
+    directed: bool,
+    nodes: Sequence[Value] | None,
+    traits: tuple[Path, str] | None = None,
 ) -> ExactGraph:
-    """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
+    """The graph of a declared table: of its ends where it has them, else of two columns of its rows.
+
+    `traits`: of a table with ends, the declared table of persons and the column that says what each node is.
+    """
     if ends is None:
         if nodes is not None:
             raise ValueError("the nodes of a table with ends are the persons who have an edge")
-        return _graph_of_ends(file, directed=directed)
+        return _graph_of_ends(file, directed=directed, traits=traits)
+    if traits is not None:
+        raise ValueError("only nodes that are persons have private traits")
     return _graph_of_rows(file, ends, directed=directed, nodes=nodes)
 
 
-def _graph_of_ends(file: Path, *, directed: bool) -> ExactGraph:
+def _graph_of_ends(file: Path, *, directed: bool, traits: tuple[Path, str] | None) -> ExactGraph:
     """The edges as they stand. Numbers that nobody has any more, or whose persons lost every edge, are closed up."""
     first, second = (_integers(column) for column in _columns(file, (FROM, TO)))
+    exact_traits = None
+    if traits is not None:
+        stored = distinct(np.concatenate([first, second]))
+        exact_traits = _traits(file, *traits, most=int(stored[-1]) if stored.size else 0)[stored]
     first, second, exact_nodes = _numbered(first, second)
-    return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed)
+    return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed, exact_traits=exact_traits)
+
+
+def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
+    """The code of each number of a person of the edges, -1 for nobody's; persons of two tables are one by their tag.
+
+    Guarantee: it depends, for each person, on their own row of the other table alone.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
+    beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
+    codes = np.full(int(_integers(beside.column("number")).max(initial=-1)) + 1, -1, dtype=np.int64)
+    known = rows.filter(rows.column(column).is_valid())
+    codes[_integers(known.column(PERSON))] = _integers(known.column(column))
+    ours = pq.read_table(persons_file(file), columns=["number", "tag"], partitioning=None)
+    tags = pa.chunked_array([beside.column("tag").combine_chunks().cast(pa.binary())])
+    places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=tags.combine_chunks())
+    numbers = _integers(beside.column("number"))
+    there = np.asarray(places.is_valid())
+    found = np.full(most + 1, -1, dtype=np.int64)
+    own = _integers(ours.column("number"))
+    there &= own <= most
+    found[own[there]] = codes[numbers[_integers(places.filter(pa.array(there)))]]
+    return found
 
 
 def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
 from discreet.engines import file_source as sources
@@ -17,7 +19,7 @@ from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
-from discreet.engines.table_file import FROM, TO, arrow_schema, new_pair
+from discreet.engines.table_file import FROM, PERSON, TO, arrow_schema, new_pair, persons_file
 
 
 def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
@@ -65,7 +67,12 @@ def distinct_edges(listed: Sequence[tuple[str, str]], *, directed: bool) -> list
 
 
 def read_graph(
-    file: Path, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None
+    file: Path,
+    ends: tuple[str, str] | None,
+    *,
+    directed: bool,
+    nodes: Sequence[Value] | None,
+    traits: tuple[Path, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
     import pyarrow.parquet as pq
@@ -84,4 +91,21 @@ def read_graph(
     if ends is not None:
         edges = sorted(set(edges if directed else [(min(edge), max(edge)) for edge in edges]))
     exact = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
-    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed)
+    exact_traits = None if traits is None else _traits(file, *traits, numbers=node_values)
+    return ExactGraph(
+        exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed, exact_traits=exact_traits
+    )
+
+
+def _traits(file: Path, persons: Path, column: str, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
+    """The code of each number of a person, -1 for those who have no row or no value in the other table."""
+    import pyarrow.parquet as pq
+
+    tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(file)).to_pylist()}
+    others = {row["number"]: row["tag"] for row in pq.read_table(persons_file(persons)).to_pylist()}
+    codes = {
+        others[row[PERSON]]: row[column]
+        for row in pq.read_table(persons, partitioning=None).to_pylist()
+        if row[column] is not None
+    }
+    return np.array([codes.get(tags[number], -1) for number in numbers], dtype=np.int64)
