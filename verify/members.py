@@ -53,7 +53,20 @@ PAYLOADS = {
 INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored"},
+    "shape": {
+        "statistics",
+        "unit",
+        "directed",
+        "shares",
+        "nodes",
+        "limit",
+        "counted",
+        "by",
+        "labels",
+        "floored",
+        "labelled",
+        "label_limit",
+    },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
 #: The parts of which a network's shares are.

@@ -44,7 +44,7 @@ def refused(project, error, words, *, table="friends", stats=None, **given):
         (UsageError, "unknown statistic 'degree'", {"stats": {"only": "degree"}}),
         (UsageError, "unknown statistic ''", {"stats": {"only": "edges,"}}),
         (UsageError, "no statistic is named", {"stats": {"only": []}}),
-        (UsageError, "public under edge privacy", {"nodes": "people", "stats": {"only": "mixing"}}),
+        (UsageError, "a public table under edge", {"nodes": "people", "stats": {"only": "mixing"}}),
         (UsageError, "it is the number of rows of 'people'", {"nodes": "people", "stats": {"only": "nodes"}}),
         (UsageError, "epsilon", {"stats": {"epsilon": 0}}),
         (UsageError, "epsilon", {"stats": {"epsilon": "much"}}),
@@ -62,7 +62,7 @@ def test_of_edges(tmp_path, error, words, given):
     ("error", "words", "given"),
     [
         *((Refused, "replace every edge", {"stats": {"only": name}}) for name in ("triangles", "wedges", "clustering")),
-        (UsageError, "private under node", {"stats": {"only": ["mixing"]}}),
+        (UsageError, "a private one under node", {"stats": {"only": ["mixing"]}}),
         (Refused, "only if its values are declared", {"nodes": "members", "by": "colour"}),
         (UsageError, "no declared column 'size'", {"nodes": "members", "by": "size"}),
         (UsageError, "is its person", {"nodes": "members", "key": "id"}),

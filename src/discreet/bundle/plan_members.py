@@ -50,7 +50,20 @@ _TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored"},
+    "shape": {
+        "statistics",
+        "unit",
+        "directed",
+        "shares",
+        "nodes",
+        "limit",
+        "counted",
+        "by",
+        "labels",
+        "floored",
+        "labelled",
+        "label_limit",
+    },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }
 

@@ -95,7 +95,8 @@ Key = Annotated[str | None, typer.Option("--key", help="Column of a public table
 By = Annotated[
     str | None,
     typer.Option(
-        "--by", help="Attribute that sorts nodes: public under edge privacy, private if persons are protected."
+        "--by",
+        help="Attribute of nodes, in the table of nodes; or A,B: columns of the edges that say it of their ends.",
     ),
 ]
 Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the two columns that identify the ends of an edge.")]

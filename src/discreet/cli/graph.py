@@ -57,6 +57,13 @@ def stats(
     key: Key = None,
     by: By = None,
     ends: Ends = None,
+    edges_per_node: Annotated[
+        int | None,
+        typer.Option(
+            "--edges-per-node",
+            help="With --by A,B: count at most so many edges of a node, and protect its group in all of them.",
+        ),
+    ] = None,
     only: Annotated[
         str | None, typer.Option("--only", help="Measure only these statistics, such as edges,degrees.")
     ] = None,
@@ -75,7 +82,9 @@ def stats(
             hint=Message(Flag("epsilon", 1), "; add ", Flag("plan", True), " to see the expected error first, free"),
         )
     opened_project = discreet.open(project)
-    network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
+    network = opened_project.graph(
+        table, ends=two_ends(ends), nodes=nodes, key=key, by=by, edges_per_node=edges_per_node
+    )
     if plan:
         quoted = network.plan(epsilon=epsilon, delta=delta, only=only)
         terminal.print_result(quoted.to_data(), plain_lines(_plan_words(quoted)), as_json=as_json)

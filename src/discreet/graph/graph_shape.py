@@ -14,7 +14,7 @@ from typing import Any
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_statistics import NOT_STABLE, Unit
-from discreet.graph.private_trait import PrivateTrait
+from discreet.graph.private_trait import PrivateTrait, RowLabels
 from discreet.graph.public_nodes import PublicNodes
 from discreet.schema.schema import closest_name_hint
 
@@ -62,6 +62,7 @@ class GraphShape:
 
     nodes: how many there are, where they are public. limit: the declared limit on a node's edges. counted: the number
     of nodes is that of a private table's persons. labels: the values of the attribute that edges are sorted by.
+    labelled: the rows of edges say which of these their ends have, and `label_limit` edges of a node count at most.
     floored: the rungs of its ladders have a least width, as all have that are released now.
     """
 
@@ -75,6 +76,8 @@ class GraphShape:
     by: str | None = None
     labels: tuple[Any, ...] = ()
     floored: bool = False
+    labelled: bool = False
+    label_limit: int | None = None
 
     @property
     def chooses(self) -> bool:
@@ -82,7 +85,8 @@ class GraphShape:
         return "limit" in self.shares
 
     def to_data(self) -> dict[str, Any]:
-        return {
+        labelled = {"labelled": True, "label_limit": self.label_limit} if self.labelled else {}
+        return labelled | {
             "statistics": list(self.statistics),
             "unit": self.unit,
             "directed": self.directed,
@@ -108,6 +112,8 @@ class GraphShape:
             by=data["by"],
             labels=tuple(data["labels"]),
             floored=data.get("floored", False),
+            labelled=data.get("labelled", False),
+            label_limit=data.get("label_limit"),
         )
 
 
@@ -117,7 +123,7 @@ def shape_of(
     nodes: PublicNodes | None,
     *,
     counted: bool,
-    trait: PrivateTrait | None = None,
+    trait: PrivateTrait | RowLabels | None = None,
 ) -> GraphShape:
     """The shape of what is asked; refuses what cannot be, by public facts alone."""
     by, labels = (None, ()) if nodes is None else (nodes.by, nodes.labels)
@@ -147,6 +153,8 @@ def shape_of(
         counted=counted,
         by=by,
         labels=labels,
+        labelled=isinstance(trait, RowLabels),
+        label_limit=trait.limit if isinstance(trait, RowLabels) else None,
         floored=True,
     )
 
@@ -191,7 +199,8 @@ def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | Non
             )
     if by is None and set(OF_GROUPS) & set(names):
         raise UsageError(
-            "mixing needs an attribute of the nodes, public under edge privacy and private under node privacy",
+            "mixing needs an attribute of the nodes: of a public table under edge privacy, of a private one under node "
+            "privacy, or of the rows of edges themselves",
             hint=Message(Flag("nodes", "NODES"), " ", Flag("by", "ATTRIBUTE")),
         )
     if not names:

@@ -229,6 +229,66 @@ class TraitMixing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMixing:
+    """The number of edges between each two groups, where the rows of edges themselves say what their ends are.
+
+    Edges whose rows do not say it, or not of one mind, are in none. `limit`: an edge counts where it is among the
+    first so many of both its ends, in an order that labels have no part in. `alike`: edges within groups, and between.
+    """
+
+    groups: int
+    limit: int | None = None
+    directed: bool = False
+    alike: bool = False
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        if self.groups < 2:
+            raise ValueError("mixing needs two groups")
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        labels = graph.exact_labels
+        if labels is None or (self.directed and not graph.directed):
+            raise ValueError("these edges have no labels, or no direction")
+        counted = labels.exact_from >= 0
+        if self.limit is not None:
+            counted &= labels.exact_later < self.limit
+        one, other = labels.exact_from[counted], labels.exact_to[counted]
+        if self.alike:
+            return np.bincount((one != other).astype(np.int64), minlength=2).astype(np.int64)
+        if not self.directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        counts = np.bincount(one * self.groups + other, minlength=self.groups**2).reshape(self.groups, self.groups)
+        return np.asarray(counts.ravel() if self.directed else counts[np.triu_indices(self.groups)], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 1 for an edge, without a limit. With one, 2 limit in sum and 2 limit^2 in squares (3 and 5 at
+            least): for an edge, and also for the label of one node in all rows that name it.
+
+        Because: a row changes one pair, which is in one entry or none. With a limit it also drives out at most one edge
+            at either end: 1 and 2 in three entries. The label of a node moves at most `limit` edges, each from one
+            entry to another; which edges count does not depend on it.
+        """
+        most = _of_edges(unit, 1)
+        if self.limit is None:
+            return _alone(most, "a row is one edge at most, and lies between one pair of groups")
+        entries = 2 if self.alike else self.groups**2
+        return Sensitivity(
+            l0=min(entries, max(3, 2 * self.limit)),
+            l1=max(3, 2 * self.limit),
+            l2_squared=max(5, 2 * self.limit**2),
+            linf=max(2, self.limit),
+            because=(
+                f"a node has {self.limit} edges that count at most, and its label moves each of them to another entry",
+                "an edge more is counted, and drives out one at either end at most",
+            ),
+        )
+
+    def to_data(self) -> Any:
+        return ["label mixing", self.groups, self.limit, self.directed, self.alike]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TouchedNodes:
     """The number of nodes with an edge."""
 
@@ -309,7 +369,7 @@ class Wedges:
         return ["wedges"]
 
 
-Statistic = Edges | AtLeast | Mixing | TraitMixing | TouchedNodes | LargestCommon | LargestDegrees
+Statistic = Edges | AtLeast | Mixing | TraitMixing | LabelMixing | TouchedNodes | LargestCommon | LargestDegrees
 LadderCount = Triangles | Wedges
 
 

@@ -1,4 +1,8 @@
-"""A private trait of a network's nodes: a column of the private table whose persons they are, as it is declared."""
+"""A private trait of a network's nodes, as it is declared.
+
+Under node privacy it is a column of the private table whose persons they are. Under edge privacy the rows of edges
+themselves say it, in a column for either end.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from discreet.graph.public_nodes import MOST_GROUPS
 from discreet.kernel.version import Version
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column, Label
 from discreet.schema.schema import closest_name_hint
+
+#: No more edges of a node are counted where labels are protected together.
+MOST_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +47,56 @@ class PrivateTrait:
     def check(self, version: Version) -> None:
         """Refuse a version that declares the trait otherwise: its values would have another meaning."""
         if PrivateTrait.of(version, self.column) != self:
+            raise UsageError(
+                f"{version.table!r} was refreshed with a different declaration of {self.column!r}",
+                hint="open the network again",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLabels:
+    """The two columns of a table of edges that say what either end is, and the values that they are declared to have.
+
+    limit: how many edges of a node count at most, so that what all its rows say of it is protected together.
+    """
+
+    columns: tuple[str, str]
+    labels: tuple[Label, ...]
+    limit: int | None = None
+
+    @property
+    def column(self) -> str:
+        """What people call the attribute."""
+        return ",".join(self.columns)
+
+    @staticmethod
+    def of(version: Version, names: str, limit: int | None) -> RowLabels:
+        """The labels of a declared table of edges; refuses what are none."""
+        found = [version.schema.column(name.strip()) for name in names.split(",")]
+        known = [column for column in found if column is not None]
+        if len(found) != 2 or len(known) != 2:
+            raise UsageError(
+                f"name two declared columns of {version.table!r} that say what the ends of an edge are",
+                hint=Message(Flag("by", ("from_group", "to_group"))),
+            )
+        labels = [_labels(column) for column in known]
+        if labels[0] != labels[1] or known[0].name == known[1].name:
+            raise UsageError(
+                f"{known[0].name!r} and {known[1].name!r} do not say the same of both ends",
+                hint="declare both with the same values, in the same order",
+            )
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LIMIT
+        ):
+            raise UsageError(
+                f"the number of edges that count of a node must be whole, and from 1 to {MOST_LIMIT:,}",
+                hint=Message(Flag("edges-per-node", 10)),
+            )
+        return RowLabels(columns=(known[0].name, known[1].name), labels=labels[0], limit=limit)
+
+    def check(self, version: Version) -> None:
+        """Refuse a version that declares the labels otherwise."""
+        if RowLabels.of(version, self.column, self.limit) != self:
             raise UsageError(
                 f"{version.table!r} was refreshed with a different declaration of {self.column!r}",
                 hint="open the network again",

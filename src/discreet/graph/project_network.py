@@ -10,7 +10,7 @@ from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.edge_ends import Declaration, ends_of
 from discreet.graph.graph_shape import shape_of
 from discreet.graph.graph_source import GraphSource
-from discreet.graph.private_trait import PrivateTrait
+from discreet.graph.private_trait import PrivateTrait, RowLabels
 from discreet.graph.public_nodes import PublicNodes, public_nodes
 from discreet.graph.statistics_release import GraphStats
 from discreet.graph.statistics_request import GraphQuote, GraphRequest, quote, release
@@ -29,7 +29,8 @@ class Network:
 
     ends: its columns of ends; None where the table is declared with `ends`. declared: what the declaration says of
     them; a version that is declared otherwise is not asked. nodes: public ones. counted: the name of the private table
-    whose persons are the nodes. trait: its column that sorts them.
+    whose persons are the nodes. trait: its column that sorts them; or, of rows, what they say of
+    their ends.
     """
 
     project: ProjectTables
@@ -38,7 +39,7 @@ class Network:
     declared: Declaration
     nodes: PublicNodes | None = None
     counted: str | None = None
-    trait: PrivateTrait | None = None
+    trait: PrivateTrait | RowLabels | None = None
 
     def stats(
         self,
@@ -104,7 +105,12 @@ class Network:
         """What is asked of a version; refuses what cannot be."""
         source = self.source(version)
         shape = shape_of(only, source, self.nodes, counted=self.counted is not None, trait=self.trait)
-        if self.trait is not None and counted is not None and {"mixing", "homophily"} & set(shape.shares):
+        if not {"mixing", "homophily"} & set(shape.shares):
+            return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
+        if isinstance(self.trait, RowLabels):
+            self.trait.check(version)
+            source = replace(source, labels=self.trait.columns)
+        elif self.trait is not None and counted is not None:
             self.trait.check(counted)
             source = replace(source, trait=(counted, self.trait.column))
         return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
@@ -133,15 +139,24 @@ def network(
     nodes: str | None = None,
     key: str | None = None,
     by: str | None = None,
+    edges_per_node: int | None = None,
 ) -> Network:
     """The network of a project's table, in the words of Python or of the command line, checked."""
     table = project.private(name).name
     version = project.versions.peek(table)
     end_columns = ends_of(version, None if ends is None else _pair(ends))
     declared = Declaration.of(version, end_columns)
+    labels = None
+    if by is not None and "," in by and end_columns is not None:
+        labels, by = RowLabels.of(version, by, edges_per_node), None
+    elif edges_per_node is not None:
+        raise UsageError(
+            "edges are counted for each node only where the rows of edges say what their ends are",
+            hint=Message(Flag("by", ("from_group", "to_group")), " ", Flag("edges-per-node", 10)),
+        )
     if nodes is None:
         _refuse_without_nodes(key=key, by=by)
-        return Network(project=project, table=table, ends=end_columns, declared=declared)
+        return Network(project=project, table=table, ends=end_columns, declared=declared, trait=labels)
     if end_columns is None:
         _refuse_key_of_persons(key)
         counted = _counted(project, version, nodes)
@@ -156,7 +171,7 @@ def network(
     end = version.schema.column(end_columns[0])
     assert end is not None
     public = public_nodes(project.public(other.name), end, end_columns, key=key, by=by)
-    return Network(project=project, table=table, ends=end_columns, declared=declared, nodes=public)
+    return Network(project=project, table=table, ends=end_columns, declared=declared, nodes=public, trait=labels)
 
 
 def _pair(ends: Sequence[str]) -> tuple[str, str]:

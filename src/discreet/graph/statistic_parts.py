@@ -16,6 +16,7 @@ from discreet.graph.graph_shape import GraphShape, most_degree, thresholds
 from discreet.graph.graph_statistics import (
     AtLeast,
     Edges,
+    LabelMixing,
     LadderCount,
     LargestCommon,
     LargestDegrees,
@@ -62,6 +63,10 @@ def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np
             return AtLeast(thresholds=rising, direction="out")
         case "in_degrees":
             return AtLeast(thresholds=rising, direction="in")
+        case "mixing" | "homophily" if shape.labelled:
+            alike, groups = part == "homophily", len(shape.labels)
+            directed = shape.directed and not alike
+            return LabelMixing(groups=groups, limit=shape.label_limit, directed=directed, alike=alike)
         case "mixing" | "homophily" if shape.unit == "node" and limit is not None:
             alike, groups = part == "homophily", len(shape.labels)
             return TraitMixing(groups=groups, limit=limit, directed=shape.directed and not alike, alike=alike)

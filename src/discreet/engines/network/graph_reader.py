@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
 from discreet.engines.network.distinct_numbers import distinct
+from discreet.engines.network.edge_labels import edge_labels, label_pairs, node_hashes
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.table_file import FROM, PERSON, TO, persons_file
 
@@ -32,10 +33,12 @@ def read_graph(
     directed: bool,
     nodes: Sequence[Value] | None,
     traits: tuple[Path, str] | None = None,
+    labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows.
 
-    `traits`: of a table with ends, the declared table of persons and the column that says what each node is.
+    `traits`: of a table with ends, the declared table of persons and the column that says what each node is. `labels`:
+    of a table of rows, the columns that say what either end is.
     """
     if ends is None:
         if nodes is not None:
@@ -43,6 +46,8 @@ def read_graph(
         return _graph_of_ends(file, directed=directed, traits=traits)
     if traits is not None:
         raise ValueError("only nodes that are persons have private traits")
+    if labels is not None:
+        return _labelled_graph(file, ends, labels, directed=directed, nodes=nodes)
     return _graph_of_rows(file, ends, directed=directed, nodes=nodes)
 
 
@@ -99,7 +104,45 @@ def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: 
     return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed)
 
 
-def _columns(file: Path, names: tuple[str, str]) -> list[Any]:
+def _labelled_graph(
+    file: Path, ends: tuple[str, str], labels: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None
+) -> ExactGraph:
+    """The same graph, and what its rows say of both ends of each edge."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = _columns(file, (*ends, *labels))
+    kept = pc.and_(*(pc.is_valid(column) for column in columns[:2]))
+    columns = [column.filter(kept) for column in columns]
+    if nodes is None:
+        first, second = _coded(columns[:2])
+        values = distinct(np.concatenate([first, second]))
+        first, second = np.searchsorted(values, first), np.searchsorted(values, second)
+        node_values: Sequence[Any] = values.tolist()
+        if pa.types.is_string(columns[0].type):  # the codes are ranks of the sorted texts
+            both = pa.chunked_array([chunk for column in columns[:2] for chunk in column.chunks], pa.string())
+            node_values = pc.unique(both).sort().to_pylist()
+    else:
+        first, second = (_places(column, nodes) for column in columns[:2])
+        node_values = nodes
+    named = [_integers(pc.fill_null(column, -1)) for column in columns[2:]]
+    gone = (first == second) | (first < 0) | (second < 0)
+    first, second, *named = (each[~gone] for each in (first, second, *named))
+    if not directed:
+        turned = first > second
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        named = [np.where(turned, named[1], named[0]), np.where(turned, named[0], named[1])]
+    first, second, one, other = label_pairs(first, second, (named[0], named[1]), max(1, len(node_values)))
+    return ExactGraph(
+        first,
+        second,
+        exact_nodes=len(node_values),
+        directed=directed,
+        exact_labels=edge_labels(first, second, one, other, node_hashes(node_values)),
+    )
+
+
+def _columns(file: Path, names: tuple[str, ...]) -> list[Any]:
     import pyarrow.parquet as pq
 
     edge_table = pq.read_table(file, columns=list(dict.fromkeys(names)), partitioning=None)

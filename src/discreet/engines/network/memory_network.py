@@ -16,6 +16,7 @@ from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.keyed_hashes import edge_place, edges_secret, person_tag
 from discreet.engines.memory_person_table import keys, write_persons
 from discreet.engines.missing_values import declared_marks
+from discreet.engines.network.edge_labels import edge_labels, node_hashes
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
@@ -73,12 +74,15 @@ def read_graph(
     directed: bool,
     nodes: Sequence[Value] | None,
     traits: tuple[Path, str] | None = None,
+    labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
     import pyarrow.parquet as pq
 
     if ends is None and nodes is not None:
         raise ValueError("the nodes of a table with ends are the persons who have an edge")
+    if ends is not None and labels is not None:
+        return _labelled_graph(pq.read_table(file, partitioning=None).to_pylist(), ends, labels, directed, nodes)
     first, second = ends or (FROM, TO)
     rows = [(row[first], row[second]) for row in pq.read_table(file, partitioning=None).to_pylist()]
     if ends is not None:
@@ -95,6 +99,33 @@ def read_graph(
     return ExactGraph(
         exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed, exact_traits=exact_traits
     )
+
+
+def _labelled_graph(
+    rows: list[dict[str, Any]],
+    ends: tuple[str, str],
+    labels: tuple[str, str],
+    directed: bool,
+    nodes: Sequence[Value] | None,
+) -> ExactGraph:
+    """The graph, and what its rows say of both ends of each edge, one pair after another."""
+    listed = [tuple(row[name] for name in (*ends, *labels)) for row in rows]
+    listed = [row for row in listed if None not in row[:2]]
+    values = list(nodes) if nodes is not None else sorted({value for row in listed for value in row[:2]})
+    pairs: dict[tuple[Any, Any], set[tuple[Any, Any]]] = {}
+    for first, second, one, other in listed:
+        if first == second or first not in values or second not in values:
+            continue
+        turned = not directed and values.index(first) > values.index(second)
+        pair, told = ((second, first), (other, one)) if turned else ((first, second), (one, other))
+        pairs.setdefault(pair, set()).add(told)
+    numbered = sorted((values.index(first), values.index(second), told) for (first, second), told in pairs.items())
+    known = [told.copy().pop() if len(told) == 1 else (None, None) for _, _, told in numbered]
+    known = [(-1, -1) if None in told else told for told in known]
+    exact = np.array([pair[:2] for pair in numbered], dtype=np.int64).reshape(-1, 2)
+    codes = np.array(known, dtype=np.int64).reshape(-1, 2)
+    found = edge_labels(exact[:, 0], exact[:, 1], codes[:, 0], codes[:, 1], node_hashes(values))
+    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(values), directed=directed, exact_labels=found)
 
 
 def _traits(file: Path, persons: Path, column: str, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
