@@ -92,7 +92,8 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output
 Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edges.")]
 Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
 Key = Annotated[str | None, typer.Option("--key", help="Column of a public table of nodes that identifies each node.")]
-By = Annotated[
+By = Annotated[str | None, typer.Option("--by", help="Public attribute of nodes; each of its values is a block.")]
+NodeGroups = Annotated[
     str | None,
     typer.Option(
         "--by",

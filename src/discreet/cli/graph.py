@@ -12,7 +12,6 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
-    By,
     Edges,
     Ends,
     Epsilon,
@@ -21,6 +20,7 @@ from discreet.cli.flags import (
     Gaussian,
     Json,
     Key,
+    NodeGroups,
     Nodes,
     two_ends,
 )
@@ -55,7 +55,7 @@ def stats(
     delta: Gaussian = None,
     nodes: Nodes = None,
     key: Key = None,
-    by: By = None,
+    by: NodeGroups = None,
     ends: Ends = None,
     edges_per_node: Annotated[
         int | None,

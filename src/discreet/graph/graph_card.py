@@ -42,12 +42,12 @@ def _protected(shape: GraphShape, source: GraphSource) -> str:
     if shape.unit == "node":
         return "whether any one person is in the network, and whom they are linked to"
     ends = " and ".join(source.ends or ())
-    told = f"whether two nodes are linked: all rows with the same {ends}" + (
+    links = f"whether two nodes are linked: all rows with the same {ends}" + (
         ", in this order" if shape.directed else ", in either order"
     )
     if shape.labelled and shape.label_limit is not None:
-        return f"{told}; and what all rows that name a node say of it in {shape.by}, together"
-    return told
+        return f"{links}; and what all rows that name a node say of it in {shape.by}, together"
+    return links
 
 
 def _not_protected(shape: GraphShape, nodes: PublicNodes | None) -> list[str]:

@@ -183,7 +183,7 @@ def most_degree(shape: GraphShape, limit: int | None) -> int:
 def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | None) -> tuple[str, ...]:
     if only is None:
         # Homophily came later: without a name it would make another question of one that was asked before.
-        left_out = OF_EDGES if unit == "node" else ("homophily",)
+        left_out: tuple[str, ...] = OF_EDGES if unit == "node" else ("homophily",)
         left_out += OF_GROUPS if by is None else ()
         return tuple(name for name in NAMES if name not in left_out)
     words = only.split(",") if isinstance(only, str) else list(only)

@@ -72,17 +72,17 @@ class RowLabels:
     @staticmethod
     def of(version: Version, names: str, limit: int | None) -> RowLabels:
         """The labels of a declared table of edges; refuses what are none."""
-        found = [version.schema.column(name.strip()) for name in names.split(",")]
-        known = [column for column in found if column is not None]
-        if len(found) != 2 or len(known) != 2:
+        named = [version.schema.column(name.strip()) for name in names.split(",")]
+        declared = [column for column in named if column is not None]
+        if len(named) != 2 or len(declared) != 2:
             raise UsageError(
                 f"name two declared columns of {version.table!r} that say what the ends of an edge are",
                 hint=Message(Flag("by", ("from_group", "to_group"))),
             )
-        labels = [_labels(column) for column in known]
-        if labels[0] != labels[1] or known[0].name == known[1].name:
+        labels = [_labels(column) for column in declared]
+        if labels[0] != labels[1] or declared[0].name == declared[1].name:
             raise UsageError(
-                f"{known[0].name!r} and {known[1].name!r} do not say the same of both ends",
+                f"{declared[0].name!r} and {declared[1].name!r} do not say the same of both ends",
                 hint="declare both with the same values, in the same order",
             )
         if limit is not None and (
@@ -92,7 +92,7 @@ class RowLabels:
                 f"the number of edges that count of a node must be whole, and from 1 to {MOST_LIMIT:,}",
                 hint=Message(Flag("edges-per-node", 10)),
             )
-        return RowLabels(columns=(known[0].name, known[1].name), labels=labels[0], limit=limit)
+        return RowLabels(columns=(declared[0].name, declared[1].name), labels=labels[0], limit=limit)
 
     def check(self, version: Version) -> None:
         """Refuse a version that declares the labels otherwise."""

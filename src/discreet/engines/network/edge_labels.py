@@ -35,8 +35,8 @@ def label_pairs(first: Numbers, second: Numbers, labels: tuple[Numbers, Numbers]
     keys, spelled = keys[order], spelled[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     least, most = np.minimum.reduceat(spelled, starts), np.maximum.reduceat(spelled, starts)
-    known = (least == most) & (least >= 0)
-    one, other = (np.where(known, part, -1) for part in np.divmod(least, many))
+    agreed = (least == most) & (least >= 0)
+    one, other = (np.where(agreed, part, -1) for part in np.divmod(least, many))
     first, second = np.divmod(keys[starts], nodes)
     return first, second, one, other
 

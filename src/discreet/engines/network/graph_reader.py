@@ -73,18 +73,18 @@ def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
     rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
     beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
     codes = np.full(int(_integers(beside.column("number")).max(initial=-1)) + 1, -1, dtype=np.int64)
-    known = rows.filter(rows.column(column).is_valid())
-    codes[_integers(known.column(PERSON))] = _integers(known.column(column))
+    with_value = rows.filter(rows.column(column).is_valid())
+    codes[_integers(with_value.column(PERSON))] = _integers(with_value.column(column))
     ours = pq.read_table(persons_file(file), columns=["number", "tag"], partitioning=None)
     tags = pa.chunked_array([beside.column("tag").combine_chunks().cast(pa.binary())])
     places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=tags.combine_chunks())
     numbers = _integers(beside.column("number"))
     there = np.asarray(places.is_valid())
-    found = np.full(most + 1, -1, dtype=np.int64)
+    traits = np.full(most + 1, -1, dtype=np.int64)
     own = _integers(ours.column("number"))
     there &= own <= most
-    found[own[there]] = codes[numbers[_integers(places.filter(pa.array(there)))]]
-    return found
+    traits[own[there]] = codes[numbers[_integers(places.filter(pa.array(there)))]]
+    return traits
 
 
 def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:

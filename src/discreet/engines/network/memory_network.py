@@ -117,15 +117,17 @@ def _labelled_graph(
         if first == second or first not in values or second not in values:
             continue
         turned = not directed and values.index(first) > values.index(second)
-        pair, told = ((second, first), (other, one)) if turned else ((first, second), (one, other))
-        pairs.setdefault(pair, set()).add(told)
-    numbered = sorted((values.index(first), values.index(second), told) for (first, second), told in pairs.items())
-    known = [told.copy().pop() if len(told) == 1 else (None, None) for _, _, told in numbered]
-    known = [(-1, -1) if None in told else told for told in known]
+        pair, ends_labels = ((second, first), (other, one)) if turned else ((first, second), (one, other))
+        pairs.setdefault(pair, set()).add(ends_labels)
+    numbered = sorted(
+        (values.index(first), values.index(second), ends_labels) for (first, second), ends_labels in pairs.items()
+    )
+    agreed = [ends_labels.copy().pop() if len(ends_labels) == 1 else (None, None) for _, _, ends_labels in numbered]
+    agreed = [(-1, -1) if None in ends_labels else ends_labels for ends_labels in agreed]
     exact = np.array([pair[:2] for pair in numbered], dtype=np.int64).reshape(-1, 2)
-    codes = np.array(known, dtype=np.int64).reshape(-1, 2)
-    found = edge_labels(exact[:, 0], exact[:, 1], codes[:, 0], codes[:, 1], node_hashes(values))
-    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(values), directed=directed, exact_labels=found)
+    codes = np.array(agreed, dtype=np.int64).reshape(-1, 2)
+    labelled = edge_labels(exact[:, 0], exact[:, 1], codes[:, 0], codes[:, 1], node_hashes(values))
+    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(values), directed=directed, exact_labels=labelled)
 
 
 def _traits(file: Path, persons: Path, column: str, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
