@@ -71,10 +71,8 @@ def loss(event: dict[str, Any]) -> Loss:
         epsilon = positive(ratio(event["epsilon"]))
         return epsilon, epsilon**2 / 2, none
     if kind == "ladder":  # rungs at least `floor` wide, which move by `step`: so does the sum of weights, over `floor`
-        decay, step, floor = positive(ratio(event["decay"])), whole(event["step"]), whole(event["floor"])
-        if not 1 <= step <= floor:
-            raise Broken("the rungs of a ladder are narrower than they move")
-        return decay + Fraction(step, floor), decay**2 / 2, none
+        decay = positive(ratio(event["decay"]))
+        return decay + positive(whole(event["step"])) / positive(whole(event["floor"])), decay**2 / 2, none
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))

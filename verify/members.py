@@ -21,19 +21,8 @@ TEXTS = ("name", "description", "intended_use", "region", "sector", "publication
 LISTS = ("curators", "registry_authors")
 #: What columns hold that people are identified by. A source may have types of its own, which are their own kinds.
 KINDS = {
-    "text",
-    "integer",
-    "decimal",
-    "float",
-    "date",
-    "timestamp",
-    "boolean",
-    "bytes",
-    "uuid",
-    "hugeint",
-    "time",
-    "inet",
-}
+    "text", "integer", "decimal", "float", "date", "timestamp", "boolean", "bytes", "uuid", "hugeint", "time", "inet",
+}  # fmt: skip
 BESIDE = {"public", "counted", "counted_version"}  # the tables beside that of a network's edges
 PAYLOADS = {
     "answer": MEASUREMENT,
@@ -54,21 +43,11 @@ INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
     "shape": {
-        "statistics",
-        "unit",
-        "directed",
-        "shares",
-        "nodes",
-        "limit",
-        "counted",
-        "by",
-        "labels",
-        "floored",
-        "labelled",
+        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "labelled",
         "label_limit",
     },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
-}
+}  # fmt: skip
 #: The parts of which a network's shares are.
 SHARES = {
     "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "homophily", "by_block",

@@ -52,15 +52,10 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
 
 def climbed(shape: Node, events: list[Node]) -> None:
     """The last steps of a network are its ladders: an edge moves those of triangles by a step of 1, of wedges by 2."""
-    counts = [name for name in STEPS if name in shape["shares"]]
-    if len(events) < len(counts):
-        raise Broken("a ladder was never drawn")
-    for name, event in zip(counts, events[len(events) - len(counts) :], strict=True):
-        if shape.get("floored") is not True:  # as they were before ladders had floors
-            if event["kind"] != "exponential":
-                raise Broken(f"the {name} were drawn by something that is no ladder")
-        elif event["kind"] != "ladder" or event["step"] != STEPS[name]:
-            raise Broken(f"the ladder of the {name} is made for less than one edge")
+    floored = shape.get("floored") is True  # those of before were drawn by an exponential mechanism
+    kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in STEPS if name in shape["shares"]]
+    if [(event["kind"], event.get("step")) for event in events[len(events) - len(kinds) :]] != kinds:
+        raise Broken("a ladder is made for less than one edge, or was never drawn")
 
 
 def grids(stored: Any, events: list[Node]) -> str:
