@@ -48,8 +48,8 @@ def every(nodes, *, stride):
     return itertools.islice(both, 0, None, stride)
 
 
-#: All graphs of up to 6 nodes by their shapes in the deep tier, but for a stride where they are many.
-SIZES = ((2, 1), (3, size(2, 1)), (4, size(17, 1)), (5, size(997, 5)), (6, size(30_011, 67)))
+#: In the deep tier all graphs of up to 4 nodes by their shapes, and evenly spread ones of 5 and 6.
+SIZES = ((2, 1), (3, size(2, 1)), (4, size(17, 1)), (5, size(997, 7)), (6, size(30_011, 331)))
 KINDS = [LabelMixing(groups=2, limit=limit, alike=alike) for limit in (None, 1, 2) for alike in (False, True)]
 
 
