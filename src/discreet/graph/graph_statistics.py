@@ -188,7 +188,11 @@ class TraitMixing:
             one, other = np.minimum(one, other), np.maximum(one, other)
         cells = np.where(one == other, 0, 1) if self.alike else one * self.groups + other
         cells = np.where((one < 0) | (other < 0), -1, cells)
-        return np.array([self._kept(graph, cells == cell) for cell in self._cells()], dtype=np.int64)
+        order = np.argsort(cells, kind="stable")  # within an entry edges stay in the order of the projection
+        entries = np.array(self._cells())
+        starts, ends = (np.searchsorted(cells[order], entries, side=side) for side in ("left", "right"))
+        parts = (order[start:end] for start, end in zip(starts, ends, strict=True))
+        return np.array([self._kept(graph, part) for part in parts], dtype=np.int64)
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """Guarantee, for a node: `limit` in each entry that its group has a part in, and there are so many of these:
@@ -220,10 +224,10 @@ class TraitMixing:
         ranges = ((one, other) for one in range(self.groups) for other in range(self.groups))
         return [one * self.groups + other for one, other in ranges if self.directed or one <= other]
 
-    def _kept(self, graph: ExactGraph, inside: NDArray[np.bool_]) -> int:
+    def _kept(self, graph: ExactGraph, places: NDArray[np.int64]) -> int:
         """How many edges the projection of the graph of one entry keeps."""
         part = ExactGraph(
-            graph.exact_from[inside], graph.exact_to[inside], exact_nodes=graph.exact_nodes, directed=graph.directed
+            graph.exact_from[places], graph.exact_to[places], exact_nodes=graph.exact_nodes, directed=graph.directed
         )
         return int(project(part, self.limit).exact_from.size)
 

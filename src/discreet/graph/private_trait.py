@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import Flag, Message, Refused, UsageError
-from discreet.graph.public_nodes import MOST_GROUPS
 from discreet.kernel.version import Version
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column, Label
 from discreet.schema.schema import closest_name_hint
+
+#: Noise grows with the number of values, so that more of them would show nothing.
+MOST_TRAITS = 32
 
 #: No more edges of a node are counted where labels are protected together.
 MOST_LIMIT = 1_000_000
@@ -112,9 +114,9 @@ def _labels(column: Column) -> tuple[Any, ...]:
             "are not",
             hint=Message(f'declare type = "category" and values for {column.name!r}; or leave ', Flag("by"), " out"),
         )
-    if not 2 <= len(column.values) <= MOST_GROUPS:
+    if not 2 <= len(column.values) <= MOST_TRAITS:
         raise UsageError(
-            f"{column.name!r} has {len(column.values):,} values; groups need 2 to {MOST_GROUPS}",
+            f"{column.name!r} has {len(column.values):,} values; groups need 2 to {MOST_TRAITS}",
             hint="declare fewer values, with one for all others",
         )
     return column.values

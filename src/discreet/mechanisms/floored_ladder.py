@@ -23,6 +23,7 @@ from discreet.mechanisms import bernoulli, enclosure, geometric, uniform
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace, error_probability
 from discreet.mechanisms.noise_addition import Integers, check_integers
 
@@ -162,6 +163,10 @@ class FlooredLadder:
         """The share of the law 1 + G in what is not the value."""
         low, high = self._later(level, digits)
         return flat / (flat + high), flat / (flat + low)
+
+
+#: What counts are climbed by; those of before ladders had floors are still read.
+AnyLadder = Ladder | FlooredLadder
 
 
 @lru_cache(maxsize=64)
