@@ -2,6 +2,7 @@
 
 `TUNED` are those that the shares and limits of a description were chosen on; `JUDGED` were made before that, and looked
 at only afterwards, but for `stops`: its column `fine` (and `ward`, of a tuned table) led to a cell for each whole number.
+So did `months` of `loans`, later, to such cells a little beyond the bounds.
 """
 
 from __future__ import annotations

@@ -123,6 +123,7 @@ CALLS = [
     ("histogram", "histogram patients sex --epsilon 1"),
     ("ranges", "ranges patients age --epsilon 1 --plan"),
     ("ranges", "ranges patients age --epsilon 1 --between 20..59 --quantile 0.5"),
+    ("ranges", "ranges patients age --epsilon 1 --by sex --between 20..59"),
     ("stream start", "stream start visits daily --epsilon 1 --horizon 10 --plan"),
     ("stream start", "stream start visits daily --epsilon 1 --horizon 10"),
     ("stream next", "stream next visits daily monday"),

@@ -18,12 +18,14 @@ from typing import Any
 import duckdb
 import pytest
 import typer.main
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
 from confirmed import confirmed_lines, run_noisy
 from discreet.cli import called_verb, main
 from discreet.engines import duckdb as duckdb_engine
-from discreet.engines import engine_registry, parquet_writer
+from discreet.engines import duckdb_declared_table, engine_registry, parquet_writer
+from made_tables import makers, remembering
 from order import Scheduling, place
 from tiers import DEEP, examples, mark_deep_cases, named, some_fuzzers
 
@@ -43,6 +45,13 @@ def pytest_configure(config):
             engine.__init__.__kwdefaults__["deadline_s"] = 3600.0
     if not config.option.markexpr and not named(config.args):
         config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples in docstrings are the package's: those of a thousand files of tests are not looked for."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -170,6 +179,22 @@ def _quick_databases(request):
         if not DURABLE & set(request.path.parts):
             patch.setattr(parquet_writer, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
             patch.setattr(duckdb_engine, "_connect", _connected_engine)
+        yield
+
+
+#: Where tables are made with planted bugs, or their making is what is tested.
+MADE = DURABLE | {"laws", "lab", "storage"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_tables(request, _quick_databases):
+    """Elsewhere the same table of the same rows is made once: see `made_tables`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not MADE & set(request.path.parts):
+            whole: list[int] = []
+            made = remembering(duckdb_declared_table.declare, lambda: makers() != whole)
+            patch.setattr(duckdb_declared_table, "declare", made)
+            whole += makers()
         yield
 
 

@@ -217,11 +217,8 @@ class Bundle:
             same([stored["id"], stored["text"]], [one, own["text"]], "a measurement that this one is combined with")
             if not set(stored.get("also", [])) <= set(own["also"]):
                 raise Broken("an earlier measurement was combined with one that is not in the bundle")
-            same(
-                proof["measured"][one],
-                steps.of(stored, proof["measured"][one]),
-                "a sensitivity, a noise distribution or an event",
-            )
+            measured = proof["measured"][one]
+            same(measured, steps.of(stored, measured), "a sensitivity, a noise distribution or an event")
         if proof["publics"]:
             names = ", ".join(str(told["table"]) for told in proof["publics"])
             raise Open(
@@ -247,9 +244,12 @@ class Bundle:
         values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
         stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
-        if {name for name in plan["schemas"] if name.lower() not in named} - {plan["table"], stored.get("counted")}:
+        joined = stored.get("tables", []) if plan["kind"] == "model" else []
+        same([plan["schemas"][name]["version"] for name in joined], stored.get("table_versions", []), "the versions")
+        known = {plan["table"], stored.get("counted"), *joined}
+        if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        if plan["kind"] == "model":
+        if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
         return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
 
@@ -292,11 +292,8 @@ class Bundle:
             {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
         ]
         same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml states the cost")
-        same(
-            re.findall(r'^    privacy_unit: "(.*)"$', card, re.M),
-            [plan["privacy_unit"]],
-            "the privacy unit on card.yaml",
-        )
+        units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.M)
+        same(units, [plan["privacy_unit"]], "the privacy unit on card.yaml")
         same(told, [shown], "the cost on card.yaml")
         same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.M), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim exactly this: {variant}, neighbours {neighbours}"

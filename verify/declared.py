@@ -14,7 +14,7 @@ TABLE = {
     "invariants", "ends", "directed", "decimal", "thousands", "null", "groups_per_person", "rows_per_person_per_group",
     "public_persons",
 }  # fmt: skip
-ORDERED = {"type", "low", "high", "bins", "edges", "constant", "measured"}
+ORDERED = {"type", "low", "high", "bins", "edges", "closed", "constant", "measured"}
 COLUMNS = {
     "integer": ORDERED | {"decimal", "thousands", "symbols", "null"},
     "decimal": ORDERED | {"decimal", "thousands", "symbols", "null", "step"},

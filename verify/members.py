@@ -34,8 +34,9 @@ PAYLOADS = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps"},
+    "model": {"kind", "model", "steps", "tables", "table_versions"},
     "comparison": {"kind", "steps"},
+    "description": {"kind", "steps", "columns"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
     "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,
 }  # fmt: skip
@@ -75,9 +76,8 @@ def check_plan(plan: Node) -> None:
         texts(plan.get(name, []), f"{name} of the plan")
     for name in LISTS:
         texts(plan["about"].get(name, []), name)
-    own = [plan["about"].get(name, "") for name in TEXTS] + [
-        plan[name] for name in ("text", "release", "kind", "table")
-    ]
+    own = [plan["about"].get(name, "") for name in TEXTS]
+    own += [plan[name] for name in ("text", "release", "kind", "table")]
     if any(type(each) is not str for each in own) or not day(plan["day"]):
         raise Broken("an invalid text or day")
     if not re.fullmatch("[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):

@@ -36,9 +36,15 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         for event, values in zip(events, drawn, strict=True):
             persons(event, values, rows)
         words = "the noise covers a record, or all weighted rows, of a person; what was measured is not here"
+    elif kind == "description":
+        for event, values in zip(events, drawn, strict=True):
+            (tables if isinstance(values, list) else persons)(event, values, rows)
+        words = f"the noise covers {rows} rows per unit on histograms, a row or person on others; these are not here"
     elif kind in ("publish", "model"):
         for event, values in zip(events, drawn, strict=True):
-            tables(event, values["noisy"] if kind == "publish" else values, rows)
+            # Of numbers whose ends are not declared a unit counts once, by its row or by an end of its rows.
+            once = kind == "model" and isinstance(values, dict)
+            tables(event, values["noisy"] if kind == "publish" else values, 1 if once else rows)
         words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
     else:
         if kind == "graph":

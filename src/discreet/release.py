@@ -1,6 +1,8 @@
 """Releases: answers with how wrong they may be, what they cost and where they come from. Safe to print, store and send.
 
 A release is one reading of a measurement, in the order and under the names that a question asked for.
+
+One class, and so one file, long as it is: text, JSON, frames and comparisons must show the same numbers and errors.
 """
 
 from __future__ import annotations

@@ -163,17 +163,23 @@ def test_zeros_and_ones_keep_both_at_what_a_fit_of_twelve_columns_gives(column, 
 
 def test_what_noise_hides_is_unknown_and_wide():
     """A thousand rows of one value at a scale of 50: others with 8% cannot be ruled out. And no rows at all."""
+    known = 0
     for _ in range(20):
         one = seen(np.zeros(1000), scale=50)
-        assert not one.is_known and one.is_settled and one.low < one.high
+        known += one.is_known  # only where noise puts 570 rows elsewhere: a chance of four in 10,000
+        assert one.is_known or one.is_settled
+        assert one.low < one.high
+    assert known < 3  # three of 20: one in ten million
     for _ in range(20):
         none = seen(np.zeros(0), scale=50)
-        assert not none.is_known or none.noisy_rows > 250  # a chance of one in 5,000 for each cell
+        assert not none.is_known or none.noisy_rows > 250
         assert none.low < none.high
-    sure = seen(np.zeros(100_000), scale=50)
-    assert sure.is_known and (sure.low, sure.high) == (0, 0)
+    # Noise lets some other power seem to hold rows four times in a thousand; four times in ten: one in ten million.
+    sure = [seen(np.zeros(100_000), scale=50) for _ in range(10)]
+    assert all(each.is_known for each in sure) and sum((each.low, each.high) == (0, 0) for each in sure) > 6
 
 
+@pytest.mark.noisy
 @pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("shape", "column"),

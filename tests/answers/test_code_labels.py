@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -13,8 +14,13 @@ from console.house import world
 from discreet.bundle import bundle_files
 from discreet.bundle.card_page import card_cell
 from discreet.bundle.sheet import Sheet
+from discreet.bundle.verification import verify
+from discreet.console.jobs import range_tables
 from discreet.console.pages import release_view
 from discreet.errors import Refused
+from discreet.release import ReleaseColumn
+from discreet.synth.inspect.model_report import inspect_model
+from tables.publish import census
 from verify import world as checker
 
 COUNT = "SELECT sex, count(*) AS n FROM patients GROUP BY sex"
@@ -145,3 +151,67 @@ def test_the_charts_and_tables_of_a_page_show_labels_and_files_do_not():
     assert [row[0]["text"] for row in release_view.page_sheet(data)["cells"]] == ["man", "2", "NULL"]
     assert [bar["label"] for bar in release_view.release_chart(data)["bars"]] == ["man", "2", None]
     assert release_view.file_table(data).rows[0][0] == "1" and data["rows"][0][0] == "1"
+
+
+def test_marginals_show_labels_and_keep_the_codes(folder, capsys, tmp_path):
+    words = ("marginals", "patients", "sex", "smoker", "--epsilon", "1000")
+    _, out, _ = say(capsys, folder, *words, "-o", str(tmp_path / "tables"))
+    assert "woman <b>" in out and "\nman " in out
+    _, data, _ = run(capsys, folder, *words)
+    by_columns = {tuple(each["columns"]): each for each in data["marginals"]}
+    assert by_columns["sex",]["labels"] == {"sex": {"F": "woman <b>", "M": "man"}}
+    assert [row[0] for row in by_columns["sex",]["rows"]] == ["F", "M"] and "labels" not in by_columns["smoker",]
+    assert not any("woman" in file.read_text() for file in (tmp_path / "tables").glob("*.csv"))
+
+
+def test_ranges_by_groups_show_labels_and_keep_the_codes(folder, capsys, tmp_path):
+    words = ("ranges", "patients", "age", "--by", "sex", "--between", "0..49", "--quantile", "0.5", "--epsilon", "1000")
+    _, out, _ = say(capsys, folder, *words)
+    assert "woman <b>" in out and "of the rows with sex man are at or below" in out
+    _, data, _ = run(capsys, folder, *words, "-o", str(tmp_path / "rows.csv"))
+    assert data["labels"] == {"sex": {"F": "woman <b>", "M": "man"}} and [row[0] for row in data["rows"]] == ["F", "M"]
+    assert "woman" not in (tmp_path / "rows.csv").read_text()
+    page = range_tables._page(data, from_=data["release"])
+    assert [line[0] for line in page["lines"]] == ["woman <b>, 0 to 49", "man, 0 to 49"]
+    target = checker.written(bundle_files.make_bundle(discreet.open(folder), data["release"]), tmp_path / "bundle")
+    assert json.loads((target / "data.json").read_text())["tables"][0]["columns"][0]["labels"]["M"] == "man"
+    done = checker.recheck(target)
+    assert "open    numbers" in done.stdout and "broken" not in done.stdout.lower(), done.stdout
+    assert verify(target).sound
+
+
+def test_a_bundle_of_before_without_labels_still_agrees():
+    """And one with other labels does not."""
+    rows, intervals = [("F", 5)], [(None, None)]
+    labelled_column = ReleaseColumn(name="sex", kind="key", labels=(("F", "woman"),))
+    numbers = ReleaseColumn(name="n", kind="derived", least=0)
+    made = Sheet.of((labelled_column, numbers), rows, intervals)
+    for old in ((replace(labelled_column, labels=()), numbers), (labelled_column, replace(numbers, least=None))):
+        assert Sheet.of(old, rows, intervals).agrees(made)
+    forged = replace(labelled_column, labels=(("F", "man"),))
+    assert not Sheet.of((forged, numbers), rows, intervals).agrees(made)
+
+
+def test_published_tables_have_a_column_of_labels(tmp_path):
+    project = census.make(tmp_path / "census")
+    file = project.folder / "discreet.toml"
+    file.write_text(labelled(file.read_text()))
+    made = discreet.open(project.folder).publish(census.plan(project.folder), epsilon=5, to=tmp_path / "out")
+    table = made.table(made.levels[-1]).to_pylist()
+    assert {(row["sex"], row["sex_label"]) for row in table} == {("F", "woman <b>"), ("M", "man")}
+    assert "sex_label" in (tmp_path / "out" / f"{made.levels[-1]}.csv").read_text().splitlines()[0]
+    assert json.loads((tmp_path / "out" / "card.json").read_text())["columns"]["sex_label"] == "what sex is called"
+
+
+@pytest.mark.parametrize("kind", ["independent", "mst"])
+def test_models_keep_labels_and_pages_show_them(folder, tmp_path, kind):
+    project = discreet.open(folder)
+    model = project.synthesize("patients", columns=["sex", "smoker", "disease"], epsilon=100, model=kind)
+    model.save(tmp_path / "model.npz")
+    loaded = discreet.load(tmp_path / "model.npz")
+    for each in (model, loaded):
+        page = inspect_model(each).page()
+        assert "woman &lt;b&gt;" in page and "woman <b>" not in page
+        [own] = [histogram for histogram in inspect_model(each).histograms if histogram.name == "sex"]
+        assert (own.labels, own.shown_labels) == (("F", "M"), ("woman <b>", "man"))
+    assert set(loaded.sample(50, seed=1).column("sex").to_pylist()) <= {"F", "M"}

@@ -111,7 +111,7 @@ class People:
 
     def batch(self, where=None):
         source = self.random.choice(FROM)
-        return ";\n".join(self.statement(source, SUMS, where=where) for _ in range(6))
+        return ";\n".join(self.statement(source, SUMS, where=where) for _ in range(size(4, 6)))
 
     def limited(self):
         draw = self.random
@@ -209,7 +209,7 @@ def losses(people, given, texts, epsilon, lost=lost):
 @pytest.mark.parametrize("seed", range(size(1, 20)))
 def test_nobody_loses_more_than_was_asked_for(tmp_path, given, seed):
     people = People(tmp_path, seed)
-    texts = [people.batch(), *(people.limited() for _ in range(4))]
+    texts = [people.batch(), *(people.limited() for _ in range(size(2, 4)))]
     seen = [loss for _, loss in losses(people, given, texts, 1)]
     assert any(seen) and all(loss <= 1 for loss in seen)
 

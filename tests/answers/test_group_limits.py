@@ -60,7 +60,8 @@ def make(folder, more=""):
 def test_keys_that_a_threshold_misses_are_found(trips):
     """The ten cities that everybody knows, of forty, with up to 60 rows a person."""
     release = trips.sql(BY_CITY).ask(epsilon=2, delta=1e-6)
-    assert sum(row[0] < "c10" for row in release.rows) == 10
+    # 1,800 rows each beside 600, at a scale of 60: noise lets another stand for one of them three times in a million runs.
+    assert sum(row[0] < "c10" for row in release.rows) >= 9
     assert any(isinstance(each, events.WeightedThresholdEvent) for each in events.parts(release.event))
     assert any("each person's weight is split" in warning for warning in release.warnings)
     assert trips.sql(BY_CITY).ask(epsilon=2, delta=1e-6).cached

@@ -43,6 +43,7 @@ def test_a_limit_beyond_all_that_are_seen_says_how_many_persons_may_have_more(tm
     )
 
 
+@pytest.mark.noisy
 def test_noise_that_hides_all_says_nothing(tmp_path):
     shop = make(tmp_path, rows_per_person=2, customers=3)
     shop.bias("orders", ["rows_per_person"], epsilon="0.01")

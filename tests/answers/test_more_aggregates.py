@@ -31,7 +31,7 @@ AGGREGATES = {
 @pytest.mark.parametrize("text", AGGREGATES)
 def test_it_means_what_it_means_to_duckdb(shop, source, text):
     release = shop.sql(f"select {text} as x from orders").ask(epsilon=1000)
-    ((value,),), (((low, high),),) = release.rows, release.interval("0.999999")
+    ((value,),), (((low, high),),) = release.rows, release.interval("0.9999999999")
     ((exact,),) = source.execute(f"select {AGGREGATES[text] or text} from orders").fetchall()
     assert value == pytest.approx(float(exact), rel=0.1)
     assert low - 1e-5 * abs(exact) <= exact <= high + 1e-5 * abs(exact)

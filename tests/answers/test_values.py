@@ -123,7 +123,7 @@ def test_quantiles(shop, source):
     expected = source.execute(
         "select quantile_cont(amount, [0.5, 0.005, 0.995]), quantile_disc(items, 0.25), median(day) from orders"
     ).fetchone()
-    assert row[0] == pytest.approx(expected[0][0], abs=3)
+    assert row[0] == pytest.approx(expected[0][0], abs=5)  # four rows away: about e^-20
     assert row[1] == pytest.approx(expected[1], abs=1)
     assert row[2] == pytest.approx(expected[0][1], abs=25)
     assert row[3] == pytest.approx(expected[0][2], abs=25)

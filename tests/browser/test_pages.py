@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import ConsoleMessage, Page, expect
 
 from browser.conftest import Opened
 from browser.server import Pretender, pretending
@@ -204,6 +205,10 @@ def test_no_answer_and_no_invitation_are_asked_for(drinks: Pretender, opened: Op
 
 def test_a_request_to_anybody_else_is_seen(drinks: Pretender, opened: Opened) -> None:
     elsewhere = "http://127.0.0.2:9/"
+
+    def is_refused(message: ConsoleMessage) -> bool:
+        return "Content Security" in message.text
+
     for act in (
         f"fetch({elsewhere!r}).catch(() => 0)",
         f"void (new Image().src = {elsewhere!r})",
@@ -211,8 +216,8 @@ def test_a_request_to_anybody_else_is_seen(drinks: Pretender, opened: Opened) ->
     ):
         with pytest.raises(AssertionError), opened(f"{drinks.address}/s/drinks") as page:  # noqa: PT012
             expect(page.get_by_label("yes", exact=True)).to_be_visible()
-            page.evaluate(act)
-            page.wait_for_timeout(100)
+            with page.expect_console_message(is_refused) if elsewhere in act else nullcontext():
+                page.evaluate(act)
 
 
 def test_markup_in_a_question_is_text(opened: Opened) -> None:

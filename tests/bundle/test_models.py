@@ -20,6 +20,8 @@ from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification import verify
 from discreet.mechanisms.packed_integers import pack_integers
 from discreet.synth.model_folder import save_in_project
+from synth.worlds import fit, open_project
+from verify.forging import checker, worst
 
 KINDS = ("independent", "privbayes", "mst", "aim")
 
@@ -165,3 +167,35 @@ def test_a_pure_release_needs_no_other_words(tmp_path):
     release = project.sql("SELECT sex, count(*) AS n FROM patients GROUP BY sex").ask(epsilon=0.5)
     files = bundle_files.make_bundle(project, release.id)
     assert "In other words" not in files["card.html"].decode() and "chart.svg" in files
+
+
+@pytest.mark.parametrize("budget", ["{ epsilon = 90 }", "{ epsilon = 90, delta = 1e-5 }"], ids=["pure", "delta"])
+@pytest.mark.parametrize("person", ["", 'person = "id"\nrows_per_person = 3'], ids=["rows", "persons"])
+def test_a_model_of_columns_that_nobody_declared_is_sound(budget, person, tmp_path):
+    """Its bounds were found by magnitudes and choices; `verify` called the magnitudes, and so the bundle, wrong."""
+    (tmp_path / "project").mkdir()
+    columns = {"id": None, "age": 'type = "integer"', "word": 'type = "text"'}
+    lines = [f"p{number // 2},{number},{'ab'[number % 2]}" for number in range(60)]
+    project = open_project(tmp_path / "project", columns, lines, budget=budget, table=person)
+    model = fit(project, columns=("age", "word"))
+    files = bundle_files.make_bundle(project, model.card.release)
+    bundle_files.write(files, tmp_path / "out")
+    assert (report := verify(tmp_path / "out")).sound and "noise" in report.open
+    assert worst(files) == "open", [each for each in checker().checked(files).found if each[0] == "broken"]
+
+    def another_noise(part):
+        part["laws"][0] = {"kind": "discrete-laplace", "scale": "1/7"}
+
+    def one_more(part):
+        part["laws"].append(part["laws"][0])
+        part["noisy"].append(part["noisy"][0])
+
+    content = content_of(project, model.card.release)
+    first = f"{model.card.release}.1"
+    for lie, check in ((another_noise, "noise"), (one_more, "cost")):
+        stored = json.loads(content.payloads[first])
+        lie(stored["parts"][0])
+        forged = replace(content, payloads={**content.payloads, first: json.dumps(stored)})
+        bundle_files.write(bundle_files.signed_files(forged, Signer.load_or_make()), tmp_path / lie.__name__)
+        wrong = {each.name for each in verify(tmp_path / lie.__name__).checks if each.holds is False}
+        assert wrong == {check}

@@ -43,7 +43,7 @@ SQL = {
     "most common": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1",
     "keys and quantiles": "SELECT town, median(age) AS m FROM visits GROUP BY town",
 }
-PROGRAMS = ["ranges", "adaptive", "marginals", "publish", "independent", "aim", "words"]
+PROGRAMS = ["ranges", "adaptive", "marginals", "publish", "independent", "aim", "words", "description"]
 
 
 def asked(project, name):
@@ -55,6 +55,8 @@ def asked(project, name):
         return project.ranges("visits", "age", epsilon=0.5, strategy=strategy, fresh=True).release
     if name == "marginals":
         return project.marginals("visits", ["ward", "sex"], epsilon=0.5).release
+    if name == "description":
+        return project.describe("visits", epsilon=1).release
     if name == "publish":
         plan = project.folder / "plan.toml"
         plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
@@ -108,7 +110,7 @@ def test_noise_for_one_row_is_not_noise_for_ten(name, contents, tmp_path):
     assert lie.state == "fails"
 
 
-@pytest.mark.parametrize("name", ["ranges", "marginals", "publish", "independent"])
+@pytest.mark.parametrize("name", ["ranges", "marginals", "publish", "independent", "description"])
 def test_steps_that_lose_more_than_was_reserved(name, contents, tmp_path):
     """A tenth of the charge in the charge and in the claims: the steps say otherwise."""
     content = contents[name]
@@ -118,11 +120,43 @@ def test_steps_that_lose_more_than_was_reserved(name, contents, tmp_path):
     assert [check.name for check in checked(lie, tmp_path / "lie").checks if check.holds is False] == ["noise"]
 
 
-@pytest.mark.parametrize("name", ["ranges", "adaptive", "marginals"])
+@pytest.mark.parametrize("name", ["ranges", "adaptive", "marginals", "description"])
 def test_a_step_measured_what_the_release_says(name, contents, tmp_path):
     steps = [dict(step) for step in contents[name].steps]
     lie = replace(contents[name], steps=(*steps[:-1], steps[-1] | {"of": "0" * 64}))
     assert [check.name for check in checked(lie, tmp_path / "lie").checks if check.holds is False] == ["noise"]
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_bounds_that_a_description_bought_are_derived_again(tmp_path, rows):
+    """Choices of ends, too: they follow from the declaration and from what was drawn before them."""
+    folder = tmp_path / "p"
+    discreet.init(folder)
+    cells = "".join(f"{each // rows},{each * 97 % 60_000},{'ab'[each % 2]}\n" for each in range(900))
+    (folder / "t.csv").write_text("id,pay,word\n" + cells)
+    with (folder / "discreet.toml").open("a") as stream:
+        stream.write(f"""
+[tables.t]
+source = "t.csv"
+person = "id"
+rows_per_person = {rows}
+budget = {{ epsilon = 900.0, delta = 1e-4 }}
+[tables.t.columns.pay]
+type = "integer"
+[tables.t.columns.word]
+type = "text"
+""")
+    project = discreet.open(folder)
+    for delta in (0, "1e-6"):
+        content = content_of(project, project.describe("t", epsilon=80, delta=delta).release)
+        honest = checked(content, tmp_path / f"honest-{delta}")
+        assert honest.sound and not honest.open
+        kinds = [part["kind"] for step in content.steps for part in step["event"].get("events", [step["event"]])]
+        assert "exponential" in kinds
+        lie = replace(content, steps=tuple(dict(step) | {"of": content.steps[0]["of"]} for step in content.steps))
+        assert [check.name for check in checked(lie, tmp_path / f"lie-{delta}").checks if check.holds is False] == [
+            "noise"
+        ]
 
 
 def test_keys_that_no_step_discovered(contents, tmp_path):

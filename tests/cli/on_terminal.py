@@ -16,14 +16,18 @@ class Terminal:
         self.decoder = codecs.getincrementaldecoder("utf-8")()
         # Its other side stays open here: what a program writes just before it ends could be lost with the last one.
         self.file, self.side = os.openpty()
+        command, surroundings = [sys.executable, "-m", "discreet", *words], os.environ | {"TERM": "dumb"}
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.file)
             os.login_tty(self.side)
             os.chdir(folder)
-            os.environ["TERM"] = "dumb"
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # tests that run in the background inherit that it is ignored
-            os.execv(sys.executable, [sys.executable, "-m", "discreet", *words])
+            for each in (
+                signal.SIGINT,
+                signal.SIGHUP,
+            ):  # tests that run in the background inherit that they are ignored
+                signal.signal(each, signal.SIG_DFL)
+            os.execve(sys.executable, command, surroundings)
 
     def until(self, words, *, seconds=60.0):
         """Read until these words come; what was read."""
@@ -62,23 +66,38 @@ class Terminal:
         os.write(self.file, f"{line}\n".encode())
 
     def interrupt(self):
-        """Press Ctrl-C; again where nothing comes of it for ten seconds.
+        """Press Ctrl-C once the program waits for a line; again every ten seconds while it does not end.
 
         A signal between the moment a prompt is written and the moment the program waits for a line is only looked at
-        after that line: Python's `input` cannot do otherwise. A person presses the keys again, and so do we.
+        after that line: Python's `input` cannot do otherwise. So we wait until it sleeps, where the system says so, and
+        press the keys again, as a person would, where it does not.
         """
         for _ in range(5):
-            before = len(self.seen)
+            self._wait_until_asleep()
             os.kill(self.pid, signal.SIGINT)
-            self._read_until(lambda: len(self.seen) > before, 10.0)
-            if self._has_ended() or len(self.seen) > before:
+            self._read_until(lambda: False, 10.0)
+            if self._has_ended():
                 return
 
+    def _wait_until_asleep(self, *, seconds=10.0):
+        end, asleep = time.monotonic() + seconds, 0
+        while asleep < 3 and time.monotonic() < end:
+            time.sleep(0.02)
+            asleep = asleep + 1 if self._state() in ("S", "") else 0
+
+    def _state(self):
+        """S: the program sleeps. Nothing where the system does not say it."""
+        try:
+            with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
+                return file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            return ""
+
     def leave(self):
-        """Read what is left; the exit code. A program that still waits after a minute is hung up on."""
+        """Read what is left; the exit code. A program that still waits after a minute is killed."""
         self._read_until(lambda: False, 60.0)
         if not self._has_ended():
-            os.kill(self.pid, signal.SIGHUP)
+            os.kill(self.pid, signal.SIGKILL)  # which nothing can ignore: whoever waits for it below never hangs
             self.status = os.waitpid(self.pid, 0)[1]
         os.close(self.file)
         os.close(self.side)

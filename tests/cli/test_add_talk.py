@@ -1,13 +1,17 @@
 """The talk of `add`: every question, every wrong line, what writes and what does not; and on a real terminal."""
 
 import re
+import sqlite3
+from contextlib import closing
 
+import duckdb
 import pytest
+import xlsxwriter
 
 import discreet
 from cli.on_terminal import Terminal
 from clinic import run, say
-from discreet.cli.add_talk import AddTalk
+from discreet.cli.add_talk import AddTalk, ask_sheet
 from discreet.errors import UsageError
 
 ROWS = "Patient ID,age,sex,smoker,my notes\n" + "".join(f"{n // 3},{n % 90},{n % 2 + 1},yes,x\n" for n in range(60))
@@ -140,6 +144,68 @@ def test_what_flags_say_is_not_asked(project):
     assert len(prompts) == 2 and "The table is public" in printed
 
 
+def workbook(file, *names):
+    with xlsxwriter.Workbook(file) as book:
+        for name in names:
+            book.add_worksheet(name).write_row(0, 0, [f"{name} a", "b"])
+
+
+def sheet_of(file, lines):
+    printed, lines = [], list(lines)
+
+    def read(_):
+        if not lines:
+            raise EOFError
+        return lines.pop(0)
+
+    return ask_sheet(file, read=read, say=printed.append), "\n".join(printed)
+
+
+@pytest.mark.parametrize(
+    ("lines", "sheet"), [([""], "One"), (["2"], "Two"), (["3"], "3"), (["Two"], "Two"), (["9", "no", "1"], "One")]
+)
+def test_which_sheet_is_asked_where_there_are_several(tmp_path, lines, sheet):
+    workbook(tmp_path / "w.xlsx", "One", "Two", "3", "Four\x0b"[:4])
+    chosen, printed = sheet_of(tmp_path / "w.xlsx", lines)
+    assert chosen == sheet and "w.xlsx has 4 sheets:\n  1  One\n  2  Two" in printed
+    assert printed.count("there is no") == len(lines) - 1
+
+
+def test_one_sheet_and_other_files_are_not_asked_about(project):
+    workbook(project.folder / "w.xlsx", "One")
+    (project.folder / "broken.xlsx").write_bytes(b"PK\x03\x04")
+    for name in ("w.xlsx", "visits.csv", "broken.xlsx", "not there.xlsx", "*.csv"):
+        assert sheet_of(project.folder / name, []) == (None, "")
+    workbook(project.folder / "w.xlsx", "One", "Two")
+    with pytest.raises(UsageError, match="nothing was written"):
+        sheet_of(project.folder / "w.xlsx", [])
+
+
+def test_tables_of_databases_are_asked_about(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as file:
+        file.executescript("create table t (a); create table u (a)")
+    assert sheet_of(tmp_path / "s.sqlite", ["u"])[0] == "u"
+    with duckdb.connect(tmp_path / "s.duckdb") as file:
+        file.execute("create table t (a int)")
+        file.execute("create table u (a int)")
+    assert sheet_of(tmp_path / "s.duckdb", ["2"])[0] == "u"
+
+
+def test_the_talk_begins_with_the_sheet(project, capsys, monkeypatch):
+    workbook(project.folder / "w.xlsx", "One", "Two")
+    lines = ["2", "0", "", "", "yes", "n"]
+    monkeypatch.setattr("discreet.cli.add_talk.can_talk", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda prompt="": lines.pop(0))
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    for function in (ask_sheet, AddTalk.__init__):
+        defaults = function.__kwdefaults__
+        monkeypatch.setitem(defaults, "read", lambda prompt="": lines.pop(0))
+    code, out, err = say(capsys, project.folder, "add", str(project.folder / "w.xlsx"))
+    assert code == 0, out + err
+    raw = discreet.open(project.folder).file.raw["w"]
+    assert raw["sheet"] == "Two" and list(raw["columns"]) == ["Two a", "b"]
+
+
 def test_names_that_no_terminal_should_print_are_marked(project):
     (project.folder / "x.csv").write_text("id\x1b[2J,b\n1,2\n")
     _, printed, prompts = talk(project, ["0", "", "", "y"], file="x.csv")
@@ -163,6 +229,28 @@ def test_flags_say_the_same_to_scripts(project, capsys):
     (project.folder / "b.csv").write_text("a,b\n1,2\n")
     code, _, err = say(capsys, project.folder, "add", str(project.folder / "b.csv"), "--column", "c: 1..2")
     assert code == 2 and "there is no column 'c'" in err
+
+
+def test_add_says_why_values_will_not_fit(project, capsys):
+    """Before the table is made, in the words of `refresh`: a code book says what a column is, not how it is written."""
+    cells = "".join(f"{'about' if n % 3 else n},5;n.a.;ja\n" for n in range(9))
+    (project.folder / "b.csv").write_text("price;mark;flag\n" + cells)
+    book = "column,type,low,high\nprice,decimal,0,100\nmark,integer,0,9\nflag,boolean,,\n"
+    (project.folder / "book.csv").write_text(book)
+    words = ("--codebook", str(project.folder / "book.csv"))
+    code, _, err = say(capsys, project.folder, "add", str(project.folder / "b.csv"), *words)
+    assert code == 0
+    for sentence in (
+        'note: price: 3 of 9 values that do not fit have a decimal comma: decimal = ","',
+        'note: mark: 9 of 9 values that do not fit are marks of missing values: null = ["n.a."]',
+        'note: flag: 9 of 9 values that do not fit are words for true or false: true = ["ja"], false = ["nein"]',
+    ):
+        assert sentence in err, err
+
+
+def test_add_says_nothing_where_all_values_fit(project, capsys):
+    _, out, err = say(capsys, project.folder, "add", str(project.folder / "visits.csv"), "--column", "age: 0..120")
+    assert "fit" not in err and "do not fit" not in out
 
 
 def test_without_a_terminal_nothing_is_asked(project, capsys):

@@ -379,12 +379,14 @@ def without(row, places):
 
 
 def test_the_best_numbers_stand_beside_the_others(tmp_path, capsys):
+    """By age: of five groups the best numbers are the ones shown once in twelve runs, of a hundred never."""
     make(tmp_path)
-    written = say(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5", "--best")[1]
-    assert written.splitlines()[0].split() == ["disease", "n", "best"] and "best: whole numbers" in written
+    by_age = ("query", "select age, count(*) n from patients group by age", "--epsilon", "0.5", "--best")
+    written = say(capsys, tmp_path, *by_age)[1]
+    assert written.splitlines()[0].split() == ["age", "n", "best"] and "best: whole numbers" in written
     file = tmp_path / "answer.csv"
-    say(capsys, tmp_path, "query", BY_DISEASE, "--epsilon", "0.5", "--best", "-o", str(file))
-    assert file.read_text().splitlines()[0].replace('"', "") == "disease,n,n_low,n_high,n_best"
+    say(capsys, tmp_path, *by_age, "-o", str(file))
+    assert file.read_text().splitlines()[0].replace('"', "") == "age,n,n_low,n_high,n_best"
 
 
 def test_the_dash_of_a_first_period_is_not_blamed_on_noise(tmp_path, capsys):

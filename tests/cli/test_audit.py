@@ -1,7 +1,9 @@
 """What an auditor broke, kept as tests: channels, second budgets, labels, tracebacks."""
 
 import json
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,7 @@ import discreet
 from clinic import COLUMNS, ROWS, make, rows_of_ledger, run, say, write_rows
 from discreet.cli.main import call
 from discreet.errors import UsageError
+from discreet.ledger.ledger import Ledger
 
 COUNT = "select count(*) from patients"
 BY_DISEASE = "select disease, count(*) n from patients group by disease"
@@ -49,7 +52,7 @@ def test_the_ledger_holds_no_exact_fact_about_the_source(tmp_path, capsys):
     run(capsys, tmp_path, "query", COUNT, "--epsilon", "0.1")
     size = (tmp_path / "patients.csv").stat().st_size
     shown = json.dumps(run(capsys, tmp_path, "ledger", "show")[1])
-    assert str(size) not in shown
+    assert str(size) not in re.findall(r"\w+", shown)  # its five digits stand in some digest once in a thousand runs
     assert str((tmp_path / "patients.csv").stat().st_mtime_ns) not in shown
 
 
@@ -209,6 +212,37 @@ def test_remaining_is_rounded_down_and_spent_up(tmp_path, capsys):
     third = Fraction("0.333333334")  # what the ledger books: whole units of 1e-9, rounded up
     assert Fraction(str(data["spent"]["epsilon"])) >= third
     assert Fraction(str(data["remaining"]["epsilon"])) <= 1 - third
+
+
+def test_a_version_that_another_made_since_we_looked_stays_the_first(tmp_path, monkeypatch):
+    """The race below was lost once in some hundred runs: who looked early and asked for a number late made a second."""
+    make(tmp_path)
+    late, early = discreet.open(tmp_path), discreet.open(tmp_path)
+    asked = Ledger.next_version
+
+    def after_another(ledger, table):
+        monkeypatch.setattr(Ledger, "next_version", asked)
+        assert early.version("patients").number == 1
+        return asked(ledger, table)
+
+    monkeypatch.setattr(Ledger, "next_version", after_another)
+    assert late.version("patients").number == 1
+
+
+def test_a_folder_that_another_made_since_we_looked_is_used(tmp_path, monkeypatch):
+    """The race below was lost once in some fifty runs: two processes found no folder for tables, and both made it."""
+    project = make(tmp_path)
+    real, raced = Path.mkdir, []
+
+    def after_another(self, *arguments, **options):
+        if self.name == "tables" and not raced:
+            raced.append(self)
+            real(self, mode=0o700)
+        return real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", after_another)
+    assert project.version("patients").number == 1
+    assert raced
 
 
 def test_a_race_for_the_first_version_makes_one(tmp_path):

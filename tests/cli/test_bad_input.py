@@ -342,7 +342,7 @@ def test_stopping_by_the_keyboard(tmp_path, where):
     script = (
         "import os, signal, sys, time; from discreet.engines.duckdb import DuckDBEngine\n"
         "from discreet.engines.engine import EngineFailure\n"
-        "def count(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(30)\n"
+        "def count(*a, **k):\n    os.kill(os.getpid(), signal.SIGINT)\n    time.sleep(300)\n"
         "def inside(*a, **k):\n"
         "    try:\n        count()\n    except KeyboardInterrupt:\n        pass  # as DuckDB does, inside a statement\n"
         "    raise EngineFailure('Query interrupted')\n"
@@ -351,7 +351,7 @@ def test_stopping_by_the_keyboard(tmp_path, where):
     )
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert done.returncode == 130 and time.monotonic() - start < 25
+    assert done.returncode == 130 and time.monotonic() - start < 250
     assert "stays charged: epsilon 0.1 for r-" in done.stderr and "Traceback" not in done.stderr
     assert "; it has no answer, so the same command is charged again" in done.stderr
     entries = [(entry.kind, entry.data()) for entry in discreet.open(tmp_path).ledger.entries()]

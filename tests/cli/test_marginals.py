@@ -108,7 +108,7 @@ def test_people_see_tables(project, tmp_path, capsys):
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "--epsilon", "1", "--order", "2")
     assert code == 0 and "maternity" in text and "±" in text and "Release r-" in text and "more" in text
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "--epsilon", "1", "--weight", "sex,ward=3")
-    assert code == 0 and "age" not in text
+    assert code == 0 and "age" not in text.partition("Release r-")[0]  # letters of an id may be these
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "2")
     assert "on 1 table:" in text and "spent of 20" in text
     code, text, _ = say(capsys, tmp_path, "marginals", "visits", "sex", "--epsilon", "3", "--plan")

@@ -67,7 +67,7 @@ def test_respondents_are_told_who_asks(tmp_path, capsys, asked):
     assert found == ["The city clinic", ""]
     code, out, _ = say(capsys, tmp_path, *DRINKING, "--asker", "The city clinic")
     assert code == 0 and "\n  respondents read: The city clinic asks.\n" in out
-    assert "asks" not in say(capsys, tmp_path, *DRINKING)[1]
+    assert "asks." not in say(capsys, tmp_path, *DRINKING)[1]
     for wrong in ("x" * 121, "two\nlines", "a\x1b[31mred"):
         code, told, _ = run(capsys, tmp_path, *DRINKING, "--asker", wrong)
         assert code == 2 and "The asker must be one line" in told["reason"]

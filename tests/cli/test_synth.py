@@ -14,7 +14,7 @@ from clinic import run, say
 TOML = """
 [tables.visits]
 source = "visits.csv"
-budget = { epsilon = 20, delta = 1e-6 }
+budget = { epsilon = 20, delta = 1e-8 }
 [tables.visits.columns.sex]
 type = "category"
 values = ["F", "M"]

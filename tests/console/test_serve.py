@@ -42,7 +42,7 @@ def test_one_console_serves_a_folder_and_a_second_is_told_where(folder, capsys):
     try:
         told = json.loads(first.stdout.readline())
         # What it says is true when it says it.
-        with urllib.request.urlopen(f"{told['address']}/healthz", timeout=5) as found:
+        with urllib.request.urlopen(f"{told['address']}/healthz", timeout=40) as found:
             assert json.load(found) == {"alive": True}
         with warnings.catch_warnings():  # a process that is refused ends, and its socket with it
             warnings.simplefilter("ignore", ResourceWarning)
@@ -51,7 +51,7 @@ def test_one_console_serves_a_folder_and_a_second_is_told_where(folder, capsys):
         said, complaints = capsys.readouterr()
         assert told["address"] in said + complaints
         assert "setup" not in said
-        with urllib.request.urlopen(told["setup"], timeout=5) as found:  # the first one's link holds
+        with urllib.request.urlopen(told["setup"], timeout=40) as found:  # the first one's link holds
             assert b'name="password"' in found.read()
         assert (folder / ".discreet" / LOCK_NAME).stat().st_mode & 0o077 == 0
     finally:

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pyarrow.parquet as pq
 import pytest
 
+import discreet
 from console import hostile
 from console.house import world
 from console.paying import charges, sent
@@ -19,6 +20,7 @@ from discreet.console.visitor import Visitor
 from discreet.errors import Refused
 from discreet.ledger.ledger import Ledger
 from discreet.synth.model import Model
+from discreet.synth.model_folder import save_in_project
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -102,6 +104,7 @@ def test_looking_and_sampling_cost_nothing(clinic, browser, model):
     assert charges(clinic) == before
 
 
+@pytest.mark.noisy
 def test_the_network_and_another_model_beside_it_are_free(clinic, browser, model):
     other = sent(browser, "/synth/new", {**FIT, "model": "privbayes"})
     before = charges(clinic)
@@ -330,3 +333,49 @@ def test_the_page_of_a_work(clinic, browser, monkeypatch):
     time.sleep(0.01)
     assert "stays charged" in browser.text(at) and browser.get(f"{at}.json").json()["state"] == "stopped"
     assert clinic.browser("public").get(f"{at}.json").status_code == 401
+
+
+PERSONS = {"table": "visits", "model": "persons", "epsilon": "3"}
+
+
+def test_a_fit_of_persons_is_priced_paid_once_and_shown(clinic, browser):
+    """The same options as for rows; a table of one row a person does not offer it."""
+    before = len(charges(clinic))
+    assert "whole persons with all their rows" in browser.text("/synth/new?table=visits")
+    assert "whole persons with all their rows" not in browser.text("/synth/new?table=patients")
+    refused = browser.get("/synth/new.json", params={**PERSONS, "table": "patients"}).json()
+    assert "nobody has several rows" in str(refused["trouble"])
+    told = browser.get("/synth/new.json", params=PERSONS).json()["quote"]
+    assert told["model"] == "persons" and told["columns"] == ["cost", "day"] and told["expected"]["plus_minus"] > 0
+    assert len(charges(clinic)) == before
+    model = sent(browser, "/synth/new", PERSONS)
+    assert sent(browser, "/synth/new", PERSONS) == model and len(charges(clinic)) == before + 1
+    assert browser.get("/synth.json").json()["fits"][0]["kept"]
+    words = browser.text(model)
+    assert (
+        "Questions about persons, visits" in words and "Sample persons" in words and "From one row to the next" in words
+    )
+    page = browser.get(f"{model}.json").json()
+    assert {each["column"] for each in page["parts"][0]["pictures"]} >= {"cost", "day"}
+    assert browser.get(f"{model}.csv").text.startswith("table,question,of,share,measured,plus_minus,verdict\n")
+    one, other = (browser.get(f"{model}/sample?n=40&seed=5").text for _ in range(2))
+    assert one == other and one.splitlines()[0] == "id,cost,day"
+    assert len({line.split(",")[0] for line in one.splitlines()[1:]}) == 40
+    assert browser.get(f"{model}/sample?n=5&table=others").status_code == 404
+    assert browser.get(f"{model}/model").content[:2] == b"PK"
+    assert len(charges(clinic)) == before + 1
+
+
+def test_a_model_of_several_tables_has_a_page(clinic, browser, monkeypatch):
+    """Fitted on the command line; its tables come out with ids that join."""
+    monkeypatch.setenv("DISCREET_STATE", str(clinic.folder.parent / "state"))
+    project = discreet.open(clinic.folder)
+    made = project.synthesize(["patients", "visits"], epsilon=3)
+    save_in_project(project.folder, made)
+    words = browser.text(f"/synth/{made.card.release}")
+    assert "Synthetic persons from patients, visits" in words
+    ids = [
+        {line.split(",")[0] for line in browser.get(f"/synth/{made.card.release}/sample?n=30&seed=1&table={name}").text.splitlines()[1:]}
+        for name in ("patients", "visits")
+    ]  # fmt: skip
+    assert len(ids[0]) == 30 and ids[1] <= ids[0]

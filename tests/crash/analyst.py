@@ -8,7 +8,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb  # noqa: F401 - a question imports these at their first use: once by the nursery, not by each life
+import sqlglot.dialects.duckdb  # noqa: F401
+
+import discreet.answers.sql
+import discreet.engines.duckdb
 import discreet.project.project
+import discreet.project.question
 from crash.harness import say
 from discreet.errors import BudgetExceeded
 

@@ -17,6 +17,9 @@ from discreet.surveys.collector.report_writer import ReportWriter
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_store import AcceptedBatch
 
+#: Longer than a life, so that what the first group was told is lost.
+HASTE_S = 5
+
 
 def tells_before_commit() -> None:
     """A writer that acknowledges what it is about to store."""
@@ -25,7 +28,7 @@ def tells_before_commit() -> None:
     def hasty(writer, group):
         for job in group:
             job.done(AcceptedBatch(len(job.batch.reports), 0))
-        time.sleep(0.05)
+        time.sleep(HASTE_S)
         real(writer, group)
 
     ReportWriter._store_group = hasty
@@ -34,11 +37,24 @@ def tells_before_commit() -> None:
 MUTANTS = {"tells_before_commit": tells_before_commit}
 
 
+def call_with_first_reports(ready: Callable[[], None]) -> None:
+    """A life is ready once reports reach it: on a busy machine a server that listens may not serve for a while."""
+    real, called = ReportWriter._store_group, []
+
+    def store_group(writer, group):
+        if not called:
+            called.append(True)
+            ready()
+        real(writer, group)
+
+    ReportWriter._store_group = store_group
+
+
 def live(arguments: list[str], ready: Callable[[], None]) -> None:
     place, port, *mutants = arguments
     for mutant in mutants:
         MUTANTS[mutant]()
+    call_with_first_reports(ready)
     store = open_survey_store(place, Path("."))
     listening = http_server.bind_socket("127.0.0.1", int(port))
-    ready()
     http_server.serve_collector(store, listening, rate=0)

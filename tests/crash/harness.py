@@ -11,6 +11,7 @@ before anything is opened; a life opens everything itself.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import importlib.util
 import json
 import os
@@ -26,8 +27,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 
-#: A life that is not killed must end by itself within this time.
-LONGEST_LIFE_S = 30
+#: A life that is not killed must end by itself within this time: a hang, not a busy machine.
+LONGEST_LIFE_S = 120
 
 TESTS = Path(__file__).resolve().parents[1]
 #: What a process that a test starts may import: the tests, and what this one was told.
@@ -66,7 +67,7 @@ def say(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-def torture(script: Path, lives: list[Life], *, environment: dict[str, str], timeout_s: float = 150) -> Outcome:
+def torture(script: Path, lives: list[Life], *, environment: dict[str, str], timeout_s: float = 400) -> Outcome:
     """Run the lives one after the other."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__).resolve()), str(script)],
@@ -106,7 +107,7 @@ def _nursery(script: Path) -> None:
 
 def _one(live: Callable[[list[str], Callable[[], None]], None], life: Life) -> tuple[int, list[str], str]:
     """Fork, wait, kill, and collect what was said. A last line without its end was never given out."""
-    said, fault = os.memfd_create("said"), os.memfd_create("fault")
+    said, fault = _appended("said"), _appended("fault")
     ready_read, ready_write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -130,6 +131,13 @@ def _one(live: Callable[[list[str], Callable[[], None]], None], life: Life) -> t
     os.close(ready_read)
     *lines, _ = _text(said).split("\n")
     return code, lines, _text(fault)
+
+
+def _appended(name: str) -> int:
+    """A file in memory whose every write goes to its end: else two processes that write at once lose a line."""
+    descriptor = os.memfd_create(name)
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_APPEND)
+    return descriptor
 
 
 def _wait(child: int) -> int:

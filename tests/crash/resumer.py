@@ -12,6 +12,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb  # noqa: F401 - a question imports all of these at their first use: once by the nursery, not by each life
+import sqlglot.dialects.duckdb  # noqa: F401
+
 from crash.harness import say
 from discreet.kernel.curator import Curator
 from discreet.ledger.anchor import Anchor
@@ -89,11 +92,26 @@ def ask(project: Project, *, fresh: bool, question: str = "1") -> None:
     say(f"{release.id} {resumed} {json.dumps([row[-1] for row in release.rows])}")
 
 
-def race(folder: Path, count: int) -> None:
-    (is_ready, ready), (begun, begin) = os.pipe(), os.pipe()
+def store_together(stored: int, store: int) -> None:
+    """Nobody stores before all have come so far: on a busy machine the first may be done before the last begins."""
+    real = Ledger.store
+
+    def wait_and_store(*arguments: object) -> object:
+        os.write(stored, b"x")
+        os.read(store, 1)
+        return real(*arguments)
+
+    Ledger.store = wait_and_store
+
+
+def race(folder: Path, count: int, *, together: bool = False) -> None:
+    (is_ready, ready), (begun, begin), (is_drawn, drawn), (storing, store) = (os.pipe() for _ in range(4))
     for _ in range(count):
         if os.fork() == 0:
             os.close(begin)
+            os.close(store)
+            if together:
+                store_together(drawn, storing)
             try:
                 project = Project(folder)
                 project.sql(QUESTION.format(1))
@@ -107,6 +125,9 @@ def race(folder: Path, count: int) -> None:
     for _ in range(count):
         os.read(is_ready, 1)
     os.close(begin)
+    for _ in range(count if together else 0):
+        os.read(is_drawn, 1)
+    os.close(store)
     for _ in range(count):
         os.wait()
 
@@ -117,7 +138,7 @@ def live(arguments: list[str], ready: Callable[[], None]) -> None:
     if "mutant" in told:
         MUTANTS[told["mutant"]]()
     if "race" in told:
-        race(Path(folder), int(told["race"]))
+        race(Path(folder), int(told["race"]), together="mutant" in told)
         return
     if "die" in told:
         die_at(told["die"])

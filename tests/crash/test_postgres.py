@@ -121,7 +121,7 @@ def problems(address: DatabaseAddress, states: list[Path], ids: list[str], limit
 def race(url: str, folder: Path, limit: Fraction, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     with schema(url) as address:
         states = two_machines(address, folder, limit, monkeypatch)
-        ids, wrong = Machines("racer.py", address, states).said(100)
+        ids, wrong = Machines("racer.py", address, states).said(400)
         if len(ids) != limit * 100:
             wrong.append(f"{len(ids)} charges were accepted")
         return wrong + problems(address, states, ids, limit, monkeypatch)
@@ -199,7 +199,7 @@ def kill_and_restart(made) -> None:
 
 
 def torture(
-    folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.MonkeyPatch, *, patience_s: float = 150
+    folder: Path, kills: int, limit: Fraction, monkeypatch: pytest.MonkeyPatch, *, patience_s: float = 400
 ) -> None:
     with mortal() as (made, url), schema(url) as address:
         states = two_machines(address, folder, limit, monkeypatch)

@@ -30,7 +30,7 @@ def race(path: Path, *mutants: str) -> tuple[list[str], list[str]]:
     )
     assert racers.stdout is not None
     assert racers.stdout.readline() == "ready\n"
-    said, wrong = racers.communicate("go\n", timeout=100)
+    said, wrong = racers.communicate("go\n", timeout=400)
     errors = [line for line in wrong.splitlines() if "Error" in line or "Fault" in line or "Tampered" in line]
     return said.split(), errors
 

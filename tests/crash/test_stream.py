@@ -87,7 +87,7 @@ def test_death_at_one_write_after_the_other(memory: Path):
     expected = project(folder, steps=steps, newcomers=4)
     lives = [Life(arguments=[str(folder), str(steps), f"die={point}"]) for point in POINTS]
     lives.append(Life(arguments=[str(folder), str(steps)]))
-    outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
+    outcome = torture(STREAMER, lives, environment={}, timeout_s=400)
     assert outcome.codes == [9] * len(POINTS) + [0]
     assert problems(folder, outcome, expected, steps=steps) == []
 
@@ -100,7 +100,7 @@ def test_death_between_every_two_writes_of_a_step(memory: Path):
     for point, folder in folders.items():
         expected[point] = project(folder)
         lives += [Life(arguments=[str(folder), str(STEPS), f"die={point}"]), Life(arguments=[str(folder), str(STEPS)])]
-    outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
+    outcome = torture(STREAMER, lives, environment={}, timeout_s=400)
     assert outcome.codes == [9, 0] * len(POINTS)
     for number, (point, folder) in enumerate(folders.items()):
         said = [*outcome.said[2 * number], *outcome.said[2 * number + 1]]
@@ -117,7 +117,7 @@ def test_kills_at_any_time(memory: Path):
         for turn in range(size(4, 20))
     ]
     lives.append(Life(arguments=[str(folder), str(steps)]))
-    outcome = torture(STREAMER, lives, environment={}, timeout_s=170)
+    outcome = torture(STREAMER, lives, environment={}, timeout_s=400)
     assert outcome.codes[-1] == 0 and set(outcome.codes) <= {0, -signal.SIGKILL}
     print(f"{outcome.killed} kills, {outcome.cpu_s:.1f} CPU s")
     assert problems(folder, outcome, expected, steps=steps) == []

@@ -49,7 +49,7 @@ def kill(tmp_path: Path, budget: str, *, lives: int, script: Path = ANALYST) -> 
         Life(arguments=[str(tmp_path)], delay_s=random.uniform(0, 0.2), from_birth=life % 6 == 0)
         for life in range(lives)
     ]
-    outcome = torture(script, born, environment={}, timeout_s=220)
+    outcome = torture(script, born, environment={}, timeout_s=400)
     assert outcome.faults == []
     assert outcome.killed == lives
     assert len(outcome.lines) > lives // 2

@@ -229,5 +229,5 @@ if child:
 def test_an_engine_outlives_a_fork(file):
     """In a process of its own: a crash would take the tests with it."""
     tests = Path(__file__).parent.parent
-    done = subprocess.run([sys.executable, "-c", FORK, file, tests], capture_output=True, text=True, timeout=50)
+    done = subprocess.run([sys.executable, "-c", FORK, file, tests], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "both counted\n"), done.stderr

@@ -6,6 +6,7 @@ import pytest
 
 from discreet.engines.csv_faults import first_fault
 from discreet.engines.file_source import find
+from discreet.engines.text_lines import MOST_ROW_BYTES
 
 
 def fault(tmp_path, text, name="a.csv"):
@@ -63,4 +64,5 @@ def test_a_compressed_file(tmp_path):
 
 
 def test_a_field_beyond_what_is_read_is_left_to_the_engine(tmp_path):
-    assert fault(tmp_path, "id,age\n1," + "x" * 200_000 + "\n1\n") is None
+    assert fault(tmp_path, "id,age\n1," + "x" * (MOST_ROW_BYTES + 1) + "\n1\n") is None
+    assert fault(tmp_path, "id,age\n1," + "x" * 200_000 + "\n1\n").line == 3

@@ -7,6 +7,7 @@ import json
 import lzma
 import sqlite3
 import zipfile
+from contextlib import closing
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +19,7 @@ from discreet.engines import json_lines, unpacking, workbook_reader
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.file_source import MOST_COLUMNS, find
 from discreet.engines.memory import MemoryEngine
+from discreet.engines.text_lines import MOST_ROW_BYTES
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import NumberColumn, TextColumn
 from discreet.schema.source_layout import SourceLayout
@@ -141,14 +143,59 @@ def test_what_unpacks_to_too_much(engine, tmp_path, monkeypatch):
     monkeypatch.setattr(unpacking, "_UNQUESTIONED", 1 << 20)
     text = b"note\n" + (b"x" * 4095 + b"\n") * 512
     for ending, pack in (*PACKED.items(), (".zip", lambda content: zipped({"a.csv": content}))):
-        if ending == ".csv.gz" and isinstance(engine, DuckDBEngine):
-            continue  # DuckDB reads it as a stream
         (tmp_path / f"s{ending}").write_bytes(pack(text))
         with pytest.raises(UsageError, match="unpacks to more than 1,048,576 bytes"):
             made(engine, Written(source=f"s{ending}"), tmp_path, columns=NOTE)
     (tmp_path / "s.xlsx").write_bytes(zipped({"xl/workbook.xml": b"x", "xl/worksheets/sheet1.xml": b" " * (1 << 22)}))
     with pytest.raises(UsageError, match="unpacks to more than 1,084,000 bytes"):
         find("s.xlsx", folder=tmp_path)
+
+
+def test_a_gzip_file_is_measured_only_where_it_could_be_too_large(tmp_path, monkeypatch):
+    """And once as long as it is the same file. What DuckDB unpacks by itself is the only thing that is measured."""
+    measured = []
+    monkeypatch.setattr(unpacking, "open_unpacked", lambda file: measured.append(file.name) or io.BytesIO())
+    (tmp_path / "s.csv.gz").write_bytes(gzip.compress(b"note\n" + b"x" * 100_000))
+    (tmp_path / "s.csv.bz2").write_bytes(bz2.compress(b"note\n" + b"x" * 100_000))
+    for file in (tmp_path / "s.csv.gz", tmp_path / "s.csv.bz2"):
+        unpacking.check_unpacked_size(file)
+    assert not measured
+    monkeypatch.setattr(unpacking, "_UNQUESTIONED", 1 << 12)
+    for file in (tmp_path / "s.csv.gz", tmp_path / "s.csv.bz2", tmp_path / "s.csv.gz"):
+        unpacking.check_unpacked_size(file)
+    assert measured == ["s.csv.gz"]
+    most = gzip.compress(bytes(10**7))
+    assert len(most) * unpacking._MOST_GZIP_RATIO > 10**7
+
+
+def test_a_long_text_is_a_text(engine, tmp_path):
+    """In a column that is not declared, or in one that is: it keeps no row from being read."""
+    (tmp_path / "s.csv").write_text("note,n\n" + "x" * 150_000 + ",1\nb,2\n")
+    columns = (TextColumn(name="note"), NumberColumn(name="n", type="integer", low=0, high=5))
+    rows, _ = made(engine, Written(source="s.csv"), tmp_path, columns=columns)
+    assert [(len(row["note"]), row["n"]) for row in rows] == [(1000, 1), (1, 2)]
+
+
+def test_a_text_without_end_is_named_as_such(engine, tmp_path):
+    (tmp_path / "s.csv").write_text("note,n\n" + "x" * (MOST_ROW_BYTES + 9) + ",1\nb,2\n")
+    with pytest.raises(UsageError, match=r"line 2 of s\.csv has more than 33,554,432 bytes"):
+        made(engine, Written(source="s.csv"), tmp_path, columns=NOTE)
+
+
+def test_a_view_that_sqlite_cannot_read_leaves_the_tables(engine, tmp_path):
+    """A view of a later version, or with an error: whoever does not use it does not hear of it."""
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as file:
+        file.executescript("create table t (note); insert into t values ('a'), ('b'); create view v as select 1")
+        file.executescript("create table u (note); pragma writable_schema = on")
+        file.execute("update sqlite_schema set sql = 'create view v as selec 1' where name = 'v'")
+        file.commit()
+    for table, rows in {"t": ["a", "b"], "u": []}.items():
+        (tmp_path / table).mkdir()
+        (tmp_path / table / "s.sqlite").write_bytes((tmp_path / "s.sqlite").read_bytes())
+        written = Written(source="s.sqlite", layout=SourceLayout(sheet=table))
+        assert [row["note"] for row in made(engine, written, tmp_path / table, columns=NOTE)[0]] == rows
+    with pytest.raises(UsageError, match="cannot be read as SQLite: it is damaged, or a view in it fails"):
+        find("s.sqlite", folder=tmp_path, layout=SourceLayout(sheet="v"))
 
 
 def test_cells_that_lie_too_far_apart(tmp_path, monkeypatch):

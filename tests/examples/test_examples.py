@@ -178,6 +178,7 @@ def test_publish_nation(tmp_path):
     assert "block_totals.csv" in said and "card.html" in said and "again is free: True" in said
 
 
+@pytest.mark.noisy
 @DEMO
 def test_synthetic_partner(tmp_path):
     said = ran("synthetic_partner", tmp_path)

@@ -161,7 +161,7 @@ def slow_and_fast(project, meanwhile):
         parts = real(self, *arguments)
         if threading.current_thread().name == "slow":
             drawn.set()
-            assert go_on.wait(30)
+            assert go_on.wait(120)
         return parts
 
     with pytest.MonkeyPatch.context() as patch:
@@ -170,7 +170,7 @@ def slow_and_fast(project, meanwhile):
             target=lambda: releases.append(project.sql(GROUPS).ask(epsilon="0.01", fresh=True)), name="slow"
         )
         slow.start()
-        assert drawn.wait(30)
+        assert drawn.wait(120)
         fast = meanwhile()
         go_on.set()
         slow.join()

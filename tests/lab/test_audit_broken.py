@@ -28,7 +28,7 @@ def _few_games(monkeypatch):
 @pytest.mark.parametrize("start", range(0, len(QUICK), 10), ids=lambda start: QUICK[start].name)
 def test_what_is_installed_stands(start):
     """With few samples in the fast tier, and a third of the claims: the faults below measure nearly every other one."""
-    report = audit(targets=QUICK[start : start + 10], samples=size(300, QUICK_SAMPLES), confidence=1 - DOUBT)
+    report = audit(targets=QUICK[start : start + 10], samples=size(200, QUICK_SAMPLES), confidence=1 - DOUBT)
     assert report.passed, [(line.target.name, line.verdict) for line in (*report.caught, *report.unmeasured)]
     for line in report.lines:  # an audit that sees nothing would pass everything
         if DEEP and line.target.name in TELLING:

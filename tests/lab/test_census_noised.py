@@ -101,6 +101,7 @@ def test_newcomers_are_drawn_where_records_are_many(monkeypatch):
     assert all(record_kinds.is_allowed(seven_people(), record) for record in drawn)
 
 
+@pytest.mark.noisy  # that fewer than 50 blocks fit, but some, was seen in none of 12 tables
 def test_the_evidence_under_noise():
     # Many seconds: on a busy machine a solver that runs out of them says that it does not know. The band misses a table
     # 5 times in 100, and then nobody may fit it: 6 tables in a row are missed less than once in a million runs.

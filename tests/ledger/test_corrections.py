@@ -17,6 +17,7 @@ from discreet.ledger.backup import backup, restore
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.state import LedgerState
 from ledger.ledgers import Copies, ask, gaussian, guarantee, laplace, make
+from tiers import size
 
 SMALL = Fraction(1, 10**6)
 FILES = {"files": ["sealed"]}
@@ -138,7 +139,7 @@ def race(path: Path, mutant: Callable[[], None] | None = None) -> list[str]:
 
 
 def test_charges_and_corrections_that_race_end_within_one_limit(tmp_path: Path, state_folder: Path):
-    for number in range(3):
+    for number in range(size(1, 3)):
         path = tmp_path / str(number) / "ledger.db"
         make(path, guarantee(10)).close()
         assert race(path) == []

@@ -11,6 +11,29 @@ from discreet.errors import LedgerFault
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import ask, laplace, make
 
+WAITING = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+CANCEL_WAITING = f"SELECT pg_cancel_backend(pid) {WAITING}"
+
+
+def wait_until_commits_wait(admin: psycopg.Connection, postgres: str) -> None:
+    """The server takes its new settings in a time of its own: until then a commit does not wait for a standby."""
+    enough = threading.Event()
+
+    def commit() -> None:
+        with psycopg.connect(postgres, autocommit=True) as probe:
+            while not enough.is_set():
+                probe.execute("SELECT pg_logical_emit_message(true, 'probe', '')")
+
+    thread = threading.Thread(target=commit)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not admin.execute(f"SELECT pid {WAITING}").fetchall():
+        time.sleep(0.01)
+    enough.set()
+    while thread.is_alive():  # its last commit waits
+        admin.execute(CANCEL_WAITING)
+        thread.join(0.05)
+
 
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="changes the server's settings")
 @pytest.mark.parametrize("level", ["notice", "error"])
@@ -21,7 +44,7 @@ def test_a_wait_for_a_standby_that_was_given_up_is_heard(address: DatabaseAddres
         with make(DatabaseAddress(url=url)) as ledger:
             admin.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
             admin.execute("SELECT pg_reload_conf()")
-            time.sleep(0.5)
+            wait_until_commits_wait(admin, postgres)
             told: list[BaseException | str] = []
 
             def charge() -> None:
@@ -34,9 +57,8 @@ def test_a_wait_for_a_standby_that_was_given_up_is_heard(address: DatabaseAddres
             try:
                 thread = threading.Thread(target=charge)
                 thread.start()
-                waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
                 for _ in range(100):
-                    if admin.execute(waiting).fetchall():
+                    if admin.execute(CANCEL_WAITING).fetchall():
                         break
                     time.sleep(0.1)
                 thread.join(20)

@@ -114,7 +114,7 @@ def test_nobody_is_told_before_the_commit(ledger: Ledger, door: Door):
     crowd = crowd_at(ledger, door, [lambda: ask(ledger, laplace("0.1")), lambda: spent(ledger)])
     assert crowd.told == []
     door.free.release()
-    until(lambda: door.commits == 2)
+    until(lambda: door.commits == 2 and crowd.told)
     time.sleep(0.05)
     assert len(crowd.told) == 1
     door.open()

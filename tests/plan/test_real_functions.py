@@ -7,9 +7,11 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.region import ValueSet
 from discreet.errors import Refused
 from discreet.plan.evaluate import values
-from discreet.plan.expressions import MOST_SQUARE, BitLength, Code, Root, Whole
+from discreet.plan.expressions import MOST_COUNTED, MOST_SQUARE, BitLength, Code, Root, Whole
+from discreet.plan.preimage import peel_expression
 from discreet.plan.real_functions import (
     EXPONENTIAL_ERROR,
     LOGARITHM_ERROR,
@@ -125,3 +127,13 @@ def test_what_is_no_root_and_no_length():
         exponential(Code("x", 0, 35, null=False), Fraction(1))
     with pytest.raises(Refused, match="too large"):
         logarithm(Code("x", 0, 2**55, null=False), Fraction(1), None)
+
+
+@pytest.mark.parametrize("least", [0, 1, 5, 62, 63, 64, 2**80])
+def test_numbers_of_so_many_digits(least):
+    """A condition on more digits than any number has was a shift by as many, and out of memory."""
+    column = Code("x", 1, MOST_COUNTED - 1, null=False)
+    of, allowed = peel_expression(BitLength(column), ValueSet.interval(least, None))
+    assert of == column
+    for number in (1, 15, 16, 2**61 - 1, 2**61, MOST_COUNTED - 1):
+        assert (number in allowed) == (number.bit_length() >= least)

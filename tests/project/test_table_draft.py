@@ -186,3 +186,61 @@ def test_wrong_labels_are_refused(project, tmp_path, labels):
     (tmp_path / "discreet.toml").write_text(text)
     with pytest.raises(SchemaError, match=r"label|called"):
         discreet.open(tmp_path)
+
+
+def test_a_new_population_is_declared_with_its_first_table(project, tmp_path, capsys):
+    """And the next table shares its budget: no line of TOML is written by hand."""
+    (tmp_path / "more.csv").write_text("Patient ID,height\n1,2\n")
+    draft = project.draft(tmp_path / "visits.csv", person="Patient ID", population="people", epsilon=2, delta="1e-6")
+    assert draft.toml().startswith("[populations.people]\nbudget = {epsilon = 2, delta = 1e-06}\n\n[tables.visits]\n")
+    assert draft.public_facts == (
+        "population 'people' is new: all answers about its people together may spend epsilon 2, delta 1e-06",
+    )
+    project.add_draft(draft)
+    project.add(tmp_path / "more.csv", person="Patient ID", population="people")
+    assert {table.population for table in project.file.tables.values()} == {"people"}
+    assert {table.budget for table in project.file.tables.values()} == {project.table("visits").budget}
+    assert project.table("more").budget.epsilon == 2
+    for name in project.file.tables:
+        project.refresh(name)
+    assert project.budget("more").limit == project.budget("visits").limit
+    text = (tmp_path / "discreet.toml").read_text()
+    with pytest.raises(UsageError, match="there is already a population 'people', which has its own budget"):
+        project.add_draft(draft.replace(name="again"))
+    assert (tmp_path / "discreet.toml").read_text() == text
+
+
+def test_a_population_is_never_made_by_a_slip(project, tmp_path):
+    """Not without a budget, not beside one of the same name, and not over the budget that a table has of its own."""
+    (tmp_path / "more.csv").write_text("Patient ID,height\n1,2\n")
+    (tmp_path / "third.csv").write_text("Patient ID,weight\n1,2\n")
+    with pytest.raises(UsageError, match="there is no population 'people'") as caught:
+        project.add(tmp_path / "visits.csv", population="people")
+    assert str(caught.value.hint) == "--epsilon 1 makes it, with this budget"
+    project.add(tmp_path / "visits.csv", population="people", epsilon=2)
+    hints = {"poeple": "did you mean 'people'? --epsilon 1 makes a new one", "xyz": "one of: people; --epsilon 1"}
+    for name, hint in hints.items():
+        with pytest.raises(UsageError, match="there is no population") as caught:
+            project.add(tmp_path / "more.csv", population=name)
+        assert str(caught.value.hint).startswith(hint)
+    for name in ("people", "PEOPLE"):
+        with pytest.raises(UsageError, match="there is already a population 'people'"):
+            project.add(tmp_path / "more.csv", population=name, epsilon=3)
+    project.add(tmp_path / "more.csv")
+    with pytest.raises(UsageError, match="there is no population 'more'") as caught:
+        project.add(tmp_path / "third.csv", population="more")
+    assert str(caught.value.hint).startswith("to share the budget of table 'more', move the budget to")
+    with pytest.raises(UsageError, match="'more' has a budget of its own under the name 'more'"):
+        project.add(tmp_path / "third.csv", population="more", epsilon=3)
+    with pytest.raises(UsageError, match="already declared as 'visits'"):
+        project.add(tmp_path / "visits.csv", name="v", population="other", epsilon=3)
+    with pytest.raises(UsageError, match="printable"):
+        project.add(tmp_path / "third.csv", population="a\nb", epsilon=3)
+    assert project.file.populations == {"people"}
+
+
+def test_tables_that_are_declared_together_declare_it_once(project, tmp_path):
+    (tmp_path / "more.csv").write_text("Patient ID,height\n1,2\n")
+    drafts = [project.draft(tmp_path / name, population="people", epsilon=2) for name in ("visits.csv", "more.csv")]
+    project.add_drafts(drafts)
+    assert [table.population for table in project.file.tables.values()] == ["people", "people"]

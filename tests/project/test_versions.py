@@ -3,8 +3,10 @@
 from fractions import Fraction
 
 import pytest
+import xlsxwriter
 
 import discreet
+from discreet.engines import workbook_reader
 from discreet.errors import SchemaError, UsageError
 
 FILE = """
@@ -69,6 +71,33 @@ def test_what_rows_say_is_told_by_refresh_alone(tmp_path):
         assert caught.value.reason == f"table {table!r} could not be made from its source"
         assert caught.value.hint == f"ask the owner to run discreet refresh {table}, which says why"
     with pytest.raises(UsageError, match=r"line 4 of orders\.csv has 1 fields, but the header has 4"):
+        found.refresh("orders")
+
+
+@pytest.mark.parametrize("name", ["stray cell", "too large", "damaged"])
+def test_what_a_whole_workbook_says_is_told_by_refresh_alone(tmp_path, monkeypatch, name):
+    """One row may be why a workbook cannot be read: with and without it, whoever asks first sees the same sentence."""
+    book = xlsxwriter.Workbook(tmp_path / "w.xlsx")
+    sheet = book.add_worksheet()
+    for row, cells in enumerate([["who", "total"], ["a", 1], ["b", 2]]):
+        sheet.write_row(row, 0, cells)
+    if name == "stray cell":
+        monkeypatch.setattr(workbook_reader, "MOST_CELLS", 1000)
+        sheet.write(2000, 2, "SECRET")
+    book.close()
+    if name == "too large":
+        monkeypatch.setattr(workbook_reader, "MOST_WORKBOOK", 100)
+    if name == "damaged":
+        content = (tmp_path / "w.xlsx").read_bytes()
+        (tmp_path / "w.xlsx").write_bytes(content[:1000] + b"?" * 40 + content[1040:])
+    (tmp_path / "discreet.toml").write_text(FILE.replace("orders.csv", "w.xlsx"))
+    found = discreet.init(tmp_path)
+    for _ in range(2):
+        with pytest.raises(UsageError) as caught:
+            found.sql("select count(*) from orders").ask(epsilon=1)
+        assert caught.value.reason == "table 'orders' could not be made from its source"
+        assert caught.value.hint == "ask the owner to run discreet refresh orders, which says why"
+    with pytest.raises(UsageError, match=r"lie too far apart|unpacks to more|it is damaged"):
         found.refresh("orders")
 
 

@@ -40,6 +40,6 @@ def test_it_ends(monkeypatch):
     monkeypatch.setattr(plain_sql, "DEADLINE_S", 0.3)
     rows = {"t": pa.table({"a": list(range(1500))})}
     text = "SELECT sum(x.a * y.a + z.a % 7) FROM t x, t y, t z"
-    began = time.monotonic()
+    began = time.process_time()
     assert plain_rows(text, rows) is None  # 3.4 billion rows: it would take half a minute
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10  # of the processor: a busy machine may take longer by the clock

@@ -74,6 +74,7 @@ def test_every_table_is_declared_by_its_code_book_and_answers(tmp_path, name):
     project = discreet.init(tmp_path, epsilon=1000)
     for table in SAMPLES[name].tables:
         flags = {flag.replace("-", "_"): value for flag, value in table.add_flags}
+        flags |= {"epsilon": 1000} if "epsilon" in flags else {}
         if isinstance(flags.get("ends"), str):
             flags["ends"] = tuple(flags["ends"].split(","))
         declared = project.add(str(tmp_path / table.file), codebook=tmp_path / table.code_book, **flags)

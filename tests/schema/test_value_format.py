@@ -49,7 +49,17 @@ def test_letters_are_words(letters, words):
         with pytest.raises(SchemaError, match=r"no year|a part of"):
             column(type="date", format=letters)
     else:
-        assert column(type="timestamp", format=letters).format == MomentFormat(words=words)
+        form = column(type="timestamp", format=letters).format
+        assert form == MomentFormat(words=words, unpadded=form.unpadded)
+        assert column(type="timestamp", format=form.text).format == form
+
+
+@pytest.mark.parametrize(
+    ("letters", "unpadded"),
+    [("m/d/yy", ("%m", "%d")), ("mm/dd/yy", ()), ("d.mm.yyyy h:mm tt", ("%d", "%I")), ("%m/%d/%y", ()), ("yymmdd", ())],
+)
+def test_a_single_letter_is_one_digit(letters, unpadded):
+    assert column(type="timestamp", format=letters).format.unpadded == unpadded
 
 
 def test_years_of_two_digits_end_with_the_year_of_high():

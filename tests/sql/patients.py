@@ -1,5 +1,6 @@
 """A table to ask scalar expressions of: its declaration, records of codes, and the values they stand for."""
 
+import functools
 import random
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -76,6 +77,10 @@ def scalar(text):
     """The typed expression that a text means."""
     reader, node = read(text)
     return reader.typed(node)
+
+
+#: The same, read once a process: to choose samples by. What a test has replaced is not seen here.
+sample_expression = functools.cache(scalar)
 
 
 def condition(text, *, wanted=True):

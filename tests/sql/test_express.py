@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from discreet.errors import Refused
 from discreet.plan.evaluate import holds_for_each, values
 from discreet.plan.real_functions import EXPONENTIAL_ERROR
-from discreet.sql.typed_expression import NumericKind
+from discreet.sql.typed_expression import BooleanKind, NumericKind
 from sql import patients
-from sql.patients import condition, connect, records, scalar, shown
+from sql.patients import condition, connect, records, sample_expression, scalar, shown
 from sql.samples import INSTEAD, ROUNDED, SAMPLES
 from tiers import examples
 
@@ -65,7 +65,7 @@ def test_the_samples_say_something(connection):
 
 
 @pytest.mark.thin(80)
-@pytest.mark.parametrize("text", [text for text in SAMPLES if scalar(text).kind == scalar("true").kind])
+@pytest.mark.parametrize("text", [text for text in SAMPLES if isinstance(sample_expression(text).kind, BooleanKind)])
 def test_conditions_are_true_false_and_null_where_duckdb_says_so(connection, text):
     answers = connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()
     assert holds_for_each(condition(text), ROWS) == [answer is True for (answer,) in answers]

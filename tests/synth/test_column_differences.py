@@ -66,6 +66,7 @@ def has_right_stays(model):
     assert rows["out"][rows["in"].isna()].isna().mean() > 0.9
 
 
+@pytest.mark.noisy
 def test_stays_have_the_right_size(stays, monkeypatch):
     _, model = stays
     has_right_stays(model)
@@ -139,7 +140,7 @@ def test_along_a_chain_each_link_is_in_order():
         assert made[high][both].max() <= end
 
 
-@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "kinds", "circle"])
+@pytest.mark.parametrize("why", ["scales", "two lows", "zero", "kinds", "circle", "far ends"])
 def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
     a, b, c = numbers("a"), numbers("b"), numbers("c")
     order, more = ColumnOrder(low="a", high="b"), {}
@@ -149,6 +150,8 @@ def test_an_order_that_no_difference_can_stand_for_is_left_to_mending(why):
         more = {"orders": (order, ColumnOrder(low="c", high="b"))}
     elif why == "zero":
         more = {"zeros": (StructuralZero(where=(("b", CodeSpan.of([(3, 9)])), ("c", CodeSpan.of([(1, 2)])))),)}
+    elif why == "far ends":
+        a, b = numbers("a", -(2**59), 9), numbers("b", 0, 2**60 - 2)
     elif why == "kinds":
         b = attribute_of(MomentColumn(name="b", type="date", low=0, high=5000))
     else:
@@ -199,3 +202,71 @@ def test_a_fit_by_an_earlier_method_is_not_charged_again_by_a_slip(tmp_path, mon
     assert new.card.release != old.card.release and project.budget("people").spent != spent
     assert [each.name for each in new.attributes] == ["in", "out", "ward", "out - in"]
     assert new.card.epsilon == Fraction(1) and column_differences.difference_name("in", "out") == "out - in"
+
+
+# ---- what a column cannot be
+
+
+def closed_numbers(name, low=0, high=5000):
+    return attribute_of(NumberColumn(name=name, type="integer", low=low, high=high, closed=True))
+
+
+@pytest.mark.parametrize(("low", "high"), [(numbers, closed_numbers), (closed_numbers, numbers), (closed_numbers,) * 2])
+@pytest.mark.parametrize("fixed", [(), ("a",), ("b",)])
+def test_a_closed_column_is_never_null(low, high, fixed):
+    """Noise alone makes a difference say that one is NULL; so can a row outside bought bounds."""
+    order = PublicConstraints(orders=(ColumnOrder(low="a", high="b"),))
+    attributes = add_differences([low("a"), high("b")], order)
+    generator = np.random.default_rng(0)
+    codes = {each.name: generator.integers(each.edges[0], each.edges[-1], 3000) for each in attributes}
+    codes["b - a"][:1500] = attributes[-1].edges[-1] - generator.integers(1, 4, 1500)
+    for name, made_by in (("a", low), ("b", high)):
+        codes[name][generator.random(3000) < 0.2 * (made_by is numbers)] = NULL
+    made = apply_differences({each.name: each for each in attributes}, codes, generator, fixed=frozenset(fixed))
+    for name, made_by in (("a", low), ("b", high)):
+        assert (made[name] == NULL).any() == (made_by is numbers)
+    ((axes, allowed),) = order.allowed(attributes)[1:]
+    assert axes == (2,) and allowed[-3:].tolist() == [high is numbers, low is numbers, False] and allowed[:-3].all()
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("fixed", [(), ("b",)])
+def test_no_value_is_beyond_what_is_declared(closed, fixed):
+    """Where the lower column reaches beyond the higher one, or begins after it."""
+    make = closed_numbers if closed else numbers
+    attributes = add_differences(
+        [make("a", -5, 9000), make("b", -700, 80)], PublicConstraints(orders=(ColumnOrder(low="a", high="b"),))
+    )
+    generator = np.random.default_rng(0)
+    codes = {each.name: generator.integers(each.edges[0], each.edges[-1], 3000) for each in attributes}
+    made = apply_differences({each.name: each for each in attributes}, codes, generator, fixed=frozenset(fixed))
+    for name, least, most in (("a", -5, 9000), ("b", -700, 80)):
+        there = made[name][made[name] != NULL]
+        assert len(there) and there.min() >= least and there.max() <= most
+        assert not closed or len(there) == 3000
+
+
+@pytest.mark.parametrize("fixed", [(), ("b",)])
+def test_beside_a_value_that_leaves_no_room_the_other_stays_as_drawn(fixed):
+    """It became NULL, which a public zero may rule out: then no row of a fit that was paid for could be mended."""
+    attributes = add_differences(
+        [numbers("a", 0, 9000), numbers("b", -700, 80)], PublicConstraints(orders=(ColumnOrder(low="a", high="b"),))
+    )
+    low, high = (np.full(50, 8000), np.full(50, 12)) if not fixed else (np.full(50, 5), np.full(50, -300))
+    codes = {"a": low, "b": high, "b - a": np.zeros(50, dtype=np.int64)}
+    made = apply_differences(
+        {each.name: each for each in attributes}, codes, np.random.default_rng(0), fixed=frozenset(fixed)
+    )
+    assert (made["a"] == low).all() and (made["b"] == high).all()
+
+
+@pytest.mark.parametrize("never", ["closed", "zero"])
+def test_rows_of_a_fit_are_what_their_columns_can_be(tmp_path, never):
+    """Of one row, at an epsilon that is noise: what comes out is in order, within bounds, and not NULL where it cannot be."""
+    number = 'type = "integer"\nlow = 0\nhigh = '
+    columns = {"a": number + "1000", "b": number + "99" + ("\nclosed = true" if never == "closed" else "")}
+    constraints = {"orders": [["a", "b"]], **({"zeros": [{"b": {"null": True}}]} if never == "zero" else {})}
+    model = fit(open_project(tmp_path, columns, ["7,9"]), epsilon="0.1", constraints=constraints)
+    rows = model.sample(2000, seed=1).to_pandas()
+    assert rows["b"].between(0, 99).all() and not (rows["a"] > rows["b"]).any()
+    assert model.project(["b - a"]).counts[[-3, -1]].sum() == 0

@@ -20,6 +20,7 @@ from discreet.synth.code_spans import CodeSpan, cells_of
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.constraints_file import read_constraint_file, read_constraints
 from discreet.synth.known_counts import KnownCounts
+from discreet.synth.model import Model
 from discreet.synth.row_repair import broken_rows
 from discreet.synth.rules import ColumnOrder, Dependency, StructuralZero
 from synth.worlds import CITIES, CLINIC, CLINIC_RULES, clinic_lines, elsewhere, fit, keeps_clinic_rules, open_project
@@ -161,6 +162,7 @@ def clinic(request):
         yield fit(project, kind=request.param, constraints=CLINIC_RULES, epsilon="3")
 
 
+@pytest.mark.noisy
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("n", [0, 1, 17, 3000, 8000])
 def test_every_row_of_a_sample_keeps_them(clinic, n):
@@ -426,3 +428,19 @@ def test_what_is_ruled_out_is_so_from_the_first_fit_on(tmp_path, kind, monkeypat
     assert [attribute.name for attribute in model.attributes] == ["age", "job", "sex"]
     assert set(seen) == {0.0} and len(seen) >= (1 if kind == "independent" else 2)
     assert model.project(["job", "sex"]).counts[0, 0] == 0
+
+
+def test_a_random_model_keeps_what_is_public(tmp_path):
+    """It says nothing about the data, and no less of what is told: its rows broke every constraint before."""
+    project = open_project(tmp_path, CLINIC, clinic_lines(5))
+    spent = project.budget("people").spent
+    model = fit(project, kind="random", constraints=CLINIC_RULES)
+    model.save(tmp_path / "model.json")
+    for each in (model, Model.load(tmp_path / "model.json")):
+        rows = each.sample(3000, seed=1)
+        assert keeps_clinic_rules(rows) and rows["sex"].to_pylist().count("F") == 1500
+    assert rows.num_rows == round(model.total) == 3000 and project.budget("people").spent == spent
+    ages = rows.to_pandas()["age"]
+    assert abs((ages < 50).mean() - 0.5) < 0.1  # values are even, although constraints cut some cells
+    with pytest.raises(UsageError):
+        fit(project, kind="random", constraints={"zeros": [{"sex": ["F", "M"]}]})

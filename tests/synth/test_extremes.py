@@ -47,6 +47,7 @@ def test_one_column_alone(tmp_path):
     assert model.sample(100, seed=1).column_names == ["sex"]
 
 
+@pytest.mark.noisy
 @pytest.mark.deep
 def test_ten_thousand_categories(tmp_path):
     names = [f"value {number}" for number in range(10_000)]

@@ -21,7 +21,7 @@ from discreet.synth.attribute import attribute_of
 from discreet.synth.inspect import inspect_model
 from discreet.synth.inspect import model_comparison as module
 from discreet.synth.inspect.model_comparison import SHARES, compare
-from discreet.synth.inspect.noisy_distances import PARTS, comparison_plan, law_of
+from discreet.synth.inspect.noisy_distances import PARTS, column_plan, comparison_plan, law_of
 from discreet.synth.model import Model
 from discreet.synth.synthesis import FitRequest, synthesize
 from synth.inspect_tables import CARD
@@ -80,7 +80,7 @@ def cut_of(project, model):
     """The exact table, without a charge: for tests."""
     session = open_session(project, "people", project.asker(None))
     event = module.reservation(Fraction(1, 100), Fraction(0))
-    id_ = module._reserve(comparison_plan(model), event, Fraction(1, 100), session, fresh=True)
+    id_, _ = module._reserve(comparison_plan(model), event, Fraction(1, 100), session, fresh=True)
     return module._cut(Program(project.curator, session.version, id_), model)
 
 
@@ -128,6 +128,32 @@ def test_exact_neighbours_move_distances_by_no_more_than_is_said(tmp_path):
     assert max(moved) == 3 * 5 * PARTS
 
 
+def test_exact_neighbours_move_each_column_by_no_more_than_is_said(tmp_path):
+    """One row more, on the real engine: each column's distance moves by a row at most, and all of them by as many."""
+    model = model_of(make(tmp_path / "without", ROWS))
+    plan, before = column_plan(model), cut_of(make(tmp_path / "before", ROWS), model)
+    assert plan.sets == ((0,), (1,), (2,)) and plan.groups == ((0,), (1,), (2,))
+    moves, moved = moves_of(1, plan.groups), []
+    for name, row in (("far", (99, "F", "")), ("near", (5, "F", "true")), ("other", (30, "M", "true"))):
+        after = cut_of(make(tmp_path / name, [*ROWS, row]), model)
+        each = [exact_distance(after, plan, place) - exact_distance(before, plan, place) for place in range(3)]
+        assert sum(map(abs, each)) <= moves.l1 and max(map(abs, each)) <= moves.linf
+        assert sum(one**2 for one in each) <= moves.l2_squared
+        moved.append(sum(map(abs, each)))
+    assert max(moved) == moves.l1 == 3 * PARTS
+
+
+def test_a_comparison_by_an_earlier_version_is_read_back(project, monkeypatch):
+    model = model_of(project)
+    monkeypatch.setattr(module, "SHARES", module.SHARES_OF_PAIRS)
+    first = asked(project, model, Fraction(1))
+    monkeypatch.undo()
+    rows = project.ledger.state.seq
+    assert asked(project, model, Fraction(1)) == first and first.columns == ()
+    assert project.ledger.state.seq == rows
+    assert len(asked(project, model, Fraction(1), fresh=True).columns) == 3
+
+
 def test_what_is_paid_is_what_was_asked(project):
     found = asked(project, model_of(project), Fraction(1, 3))
     assert found.epsilon == Fraction(1, 3)
@@ -138,8 +164,9 @@ def test_what_is_paid_is_what_was_asked(project):
         SHARES["mean"],
         SHARES["choice"],
         SHARES["worst"],
+        SHARES["columns"],
     ]
-    assert sum(SHARES.values()) == 1
+    assert sum(SHARES.values()) == sum(module.SHARES_OF_PAIRS.values()) == 1
 
 
 def test_with_a_delta_it_is_paid_in_the_rho_that_converts_to_it(project):
@@ -149,9 +176,9 @@ def test_with_a_delta_it_is_paid_in_the_rho_that_converts_to_it(project):
     rho = rho_from_epsilon(Fraction(5), Fraction(1, 10**7))
     assert (held.event.epsilon, held.event.rho, found.rho) == (None, rho, rho)
     paid = [step.loss.rho / rho for step in held.steps]
-    assert paid[0] == SHARES["mean"] and paid[2] == SHARES["worst"]
+    assert paid[0] == SHARES["mean"] and paid[2] == SHARES["worst"] and paid[3] == SHARES["columns"]
     assert SHARES["choice"] - Fraction(1, 10**6) < paid[1] <= SHARES["choice"]
-    assert [step.loss.epsilon is None for step in held.steps] == [True, False, True]
+    assert [step.loss.epsilon is None for step in held.steps] == [True, False, True, True]
     assert found.worst == ("sex", "smoker")
     # sigma = sqrt(5 / (2 * rho / 4)) rows, for groups of one and two pairs; beyond 7 sigma once in 10^11 runs.
     slack = 7 * float(10 / rho) ** 0.5 / 1200
@@ -172,7 +199,11 @@ def test_answers_are_near_the_truth_and_the_worst_pair_is_found(project):
     assert abs(found.measured.noisy_value - exact[0, 2]) < 3 * slack
     assert abs(found.others.noisy_value - (exact[0, 1] + exact[1, 2]) / 2) < 2 * slack
     assert abs(found.worst_distance.noisy_value - exact[1, 2]) < slack
-    for each in (found.mean, found.measured, found.others, found.worst_distance):
+    # Each column has noise of scale 3 / (epsilon / 8) rows.
+    assert [each.column for each in found.columns] == ["age", "sex", "smoker"]
+    for place, each in enumerate(found.columns):
+        assert abs(each.distance.noisy_value - true_distance(model, (place,)) / 1200) < 2 * slack
+    for each in (found.mean, found.measured, found.others, found.worst_distance, found.columns[0].distance):
         assert each.low <= each.noisy_value <= each.high
 
 
@@ -271,13 +302,15 @@ def test_a_model_of_one_column_is_compared_by_it(project):
     assert found.mean.noisy_value < 0.1
 
 
+@pytest.mark.noisy
 @pytest.mark.parametrize("kind", ["independent", "mst"])
 def test_a_fitted_model_is_inspected_and_compared(project, kind):
     """The whole path: fit, compare, look."""
     wanted = FitRequest(epsilon=Fraction(20), kind=kind)
     model = synthesize(wanted, open_session(project, "people", project.asker(None)))
     report = inspect_model(model, comparison=asked(project, model, Fraction(3)))
-    assert "compared with the real table" in report.lines()[-2]
+    assert "compared with the real table" in report.lines()[-3] and "by themselves" in report.lines()[-1]
+    assert "smoker by itself" in report.page()
     assert report.columns == ("age", "sex", "smoker")
     assert report.card.release in report.page()
     assert report.comparison.release in report.page()
@@ -291,6 +324,7 @@ def test_a_fitted_model_is_inspected_and_compared(project, kind):
         assert verdicts["sex", "smoker"] == "good"
 
 
+@pytest.mark.noisy
 def test_columns_that_were_bought_are_compared_too(tmp_path):
     """Text whose values were found, a number whose bounds were: their cells are those of the declared columns."""
     folder = tmp_path / "shop"

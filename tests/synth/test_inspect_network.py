@@ -13,7 +13,7 @@ import pytest
 from discreet.inference.fit import MeasuredMarginal
 from discreet.inference.fit import fit as fit_tables
 from discreet.inference.fit_inputs import sum_groups
-from discreet.schema.column import CategoryColumn, NumberColumn
+from discreet.schema.column import CategoryColumn, MomentColumn, NumberColumn
 from discreet.synth.inspect import inspect_model, model_network
 from discreet.synth.inspect.dependence import noisy_strength, strength
 from discreet.synth.inspect.model_evidence import ModelEvidence
@@ -122,6 +122,7 @@ def test_a_row_below_its_noise_is_left_out_and_a_public_one_is_exact():
     assert (share_widths(counts, counts, np.full((2, 2), 1e-12), widths=1.96) < 1e-6).all()
 
 
+@pytest.mark.noisy  # the shares of a row go together, so that what few of them miss is no law of independent ones
 @pytest.mark.parametrize("kind", ["privbayes", "mst"])
 def test_the_network_of_a_whole_fit(tmp_path, kind):
     """Every column is in it, no parent comes after its child, and the truth is within most of the intervals."""
@@ -145,11 +146,13 @@ def test_the_network_of_a_whole_fit(tmp_path, kind):
         truth = exact(rows, list(names.values()), places)
         for row in own.rows:
             cell = truth[tuple(int(text[1:]) for text in row.given)]
+            if cell.sum() == 0:  # values that nobody has, lifted by noise: they have no true share
+                continue
             hits += [
                 abs(cell[int(value[1:])] / cell.sum() - share) <= width + 1e-4
                 for value, share, width in zip(own.values, row.shares, row.plus_minus, strict=True)
             ]
-    assert len(hits) > 8 and np.mean(hits) > 0.6  # of some thirty numbers: below that once in a million
+    assert len(hits) > 8 and np.mean(hits) > 0.6
 
 
 # -- values that people read ---------------------------------------------------------------------------------------
@@ -222,6 +225,20 @@ def test_the_file_is_xml_with_its_tables_and_escapes_names():
     words = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "±" in "".join(filter(None, words)) and "c given b" in words
     assert sum(each.get("class") == "head" for each in root.iter()) == 4
+
+
+def test_two_dates_are_not_cut_and_the_k_that_was_asked_for_is_said():
+    """A network that uses fewer parents than it may says both numbers; the words are told by the file and the page."""
+    days = MomentColumn(name="day", type="date", low=0, high=3999, edges=(0, 1000, 2000, 3000, 4000))
+    columns = [days, *COLUMNS[1:]]
+    card = replace(BAYES, degree=2)
+    generator = np.random.default_rng(2)
+    model = model_of(columns, data_of(1), [(0, 1), (1, 2), (2, 3)], sd=15.0, generator=generator, card=card)
+    report = inspect_model(model)
+    drawn = report.graph_file()
+    assert "K = 2, at most 1 parent used" in drawn and "K = 2, at most 1 parent used" in report.page()
+    assert "1970-01-01 to 1972-09-26" in drawn
+    assert "K = " not in inspect_model(replace(model, card=BAYES)).graph_file()
 
 
 def test_json_data_draw_the_same_network():

@@ -15,6 +15,7 @@ from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, 
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from discreet.synth.attribute import attribute_of
+from discreet.synth.constraints import PublicConstraints
 from discreet.synth.inspect import inspect_model
 from discreet.synth.inspect import marginal_verdicts as marginals_module
 from discreet.synth.model import Model
@@ -173,7 +174,7 @@ def test_a_random_model_is_said_to_know_nothing():
         table="people", columns=(AGE, BORN, BooleanColumn(name="smoker"), TextColumn(name="note")), unit=PrivacyUnit()
     )
     version = Version(table="people", number=1, population="people", schema=schema, file="")
-    report = inspect_model(random_model(version, schema.columns))
+    report = inspect_model(random_model(version, schema.columns, PublicConstraints()))
     assert report.rows_plus_minus is None
     assert all(each.noisy_counts is None for each in report.histograms)
     assert {each.verdict for each in report.marginals.judged} == {"unknown"}

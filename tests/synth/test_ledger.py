@@ -182,7 +182,7 @@ def test_a_fit_that_was_killed_goes_on_without_drawing_anew(tmp_path, name, when
         [sys.executable, "-c", CHILD, str(tmp_path), name, when, str(turn)],
         env=environment,
         capture_output=True,
-        timeout=50,
+        timeout=300,
     )
     assert child.returncode == -signal.SIGKILL, child.stderr.decode()[-500:]
     import discreet

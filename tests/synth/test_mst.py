@@ -43,6 +43,7 @@ def test_few_or_large_columns_waste_nothing(tmp_path, kind, sizes, cells):
     assert model.sample(50).num_rows == 50
 
 
+@pytest.mark.noisy
 @pytest.mark.thin(2)
 @pytest.mark.parametrize("kind", DEPENDENT)
 def test_a_planted_dependency_is_found_and_none_is_made_up(tmp_path, kind):
@@ -58,6 +59,7 @@ def planted_again(tmp_path):
     return planted(tmp_path / "other")
 
 
+@pytest.mark.noisy
 def test_three_columns_are_known_together_where_noise_allows(tmp_path):
     """The last column follows the sum of two others, which no tree of pairs can say."""
     (tmp_path / "tree").mkdir()

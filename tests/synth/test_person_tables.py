@@ -5,6 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,13 +16,19 @@ import pytest
 
 import discreet
 from clinic import run
+from discreet.bundle import bundle_files, noise_check
+from discreet.bundle.program_replay import ReplayMismatch
+from discreet.bundle.verification import verify
+from discreet.cli.synth import _fit_output
 from discreet.errors import UsageError
 from discreet.kernel.version import Version
 from discreet.schema.column import TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from discreet.synth.inspect import inspect_any
+from discreet.synth.inspect.model_evidence import NoisyMarginal
 from discreet.synth.inspect.person_questions import PersonQuestion
+from discreet.synth.inspect.tables_report import _with_rows
 from discreet.synth.persons.table_links import link_tables
 from discreet.synth.persons.tables_model import PersonTablesModel
 from synth.worlds import elsewhere
@@ -132,6 +142,39 @@ def test_one_charge_for_all_tables(world):
     assert abs(world.model.total - 500) < 30
 
 
+def test_a_number_without_bounds_is_refused_by_name_before_anything_is_paid(tmp_path):
+    """It came out as the text of a placeholder."""
+    project = write_world(tmp_path, persons=20)
+    bounds = "low = 2024-01-01\nhigh = 2025-12-31\n"
+    (tmp_path / "discreet.toml").write_text(DECLARED.replace(bounds, "", 1))
+    project = discreet.open(tmp_path)
+    notes, rows = [], project.ledger.refresh().seq
+    with pytest.raises(UsageError, match=r"needs low and high for visits\.day") as refused:
+        project.synthesize(TABLES, epsilon=3, announce=notes.append)
+    assert "bounds visits" in str(refused.value.hint)
+    assert not notes and not project.ledger.refresh().charges and project.ledger.refresh().seq > rows  # versions only
+
+
+def test_the_bundle_names_every_table(world, tmp_path):
+    """For both checkers; a table that the fit did not read, or another version, is a lie that they see."""
+    files = bundle_files.make_bundle(world.project, world.model.card.release)
+    plan = json.loads(files["plan.json"])
+    assert set(plan["schemas"]) == {"patients", "visits", "prescriptions"}
+    assert b"synthetic data of patients, visits, prescriptions" in files["plan.json"]
+    assert b"prescriptions" in files["card.yaml"] and b"prescriptions" in files["card.html"]
+    bundle_files.write(files, tmp_path / "out")
+    assert (report := verify(tmp_path / "out")).sound, report
+    checker = Path(__file__).parents[2] / "verify" / "check_bundle.py"
+    done = subprocess.run([sys.executable, checker, tmp_path / "out"], capture_output=True, text=True, check=False)
+    assert "broken" not in done.stdout and done.returncode == 1, done.stdout  # open, and not broken
+    for lie in ({"patients": plan["schemas"]["patients"]}, plan["schemas"] | {"others": plan["schemas"]["visits"]}):
+        with pytest.raises(ReplayMismatch, match="declares a table"):
+            noise_check._check_program(plan | {"schemas": lie})
+    other = plan["schemas"] | {"visits": plan["schemas"]["visits"] | {"version": 9}}
+    with pytest.raises(ReplayMismatch, match="another version"):
+        noise_check._check_program(plan | {"schemas": other})
+
+
 def test_ids_join_and_columns_are_those_of_the_tables(world):
     patients, visits, prescriptions = (world.rows[name] for name in world.model.tables)
     assert list(patients[0]) == ["id", "sex", "note"] and list(visits[0]) == ["id", "visit", "day", "kind", "sex"]
@@ -149,6 +192,7 @@ def test_what_is_repeated_from_the_person_is_the_same(world):
     assert all(row["sex"] == sex[row["id"]] for row in world.rows["visits"])
 
 
+@pytest.mark.noisy
 def test_dates_are_in_order_and_begin_with_the_visit(world):
     last = {}
     for row in world.rows["visits"]:
@@ -164,6 +208,7 @@ def test_dates_are_in_order_and_begin_with_the_visit(world):
     assert np.mean([0 <= wait <= 3 for wait in waits]) > 0.9
 
 
+@pytest.mark.noisy
 def test_rows_depend_on_the_person_on_the_row_before_and_on_what_they_refer_to(world):
     sex = {row["id"]: row["sex"] for row in world.rows["patients"]}
     came = {row["id"] for row in world.rows["visits"]}
@@ -205,6 +250,7 @@ def test_a_saved_model_is_the_same(world, tmp_path):
         discreet.load(tmp_path / "bad.json")
 
 
+@pytest.mark.noisy
 def test_inspect_judges_questions_about_persons(world):
     report = inspect_any(world.model)
     data = report.to_data()
@@ -219,11 +265,35 @@ def test_inspect_judges_questions_about_persons(world):
     assert any("within 30 days" in line for line in report.lines())
 
 
+def test_none_and_some_in_one_cell_are_not_called_measured():
+    """Nobody is without a row, so that their cell was merged: what it holds is no answer of 0% that is sure."""
+    values = NoisyMarginal(values=np.array([90.0]), variances=np.array([4.0]))
+    number = SimpleNamespace(size=1, groups=np.array([0, 0, 0]), weights=np.array([0.5, 0.5, 0.0]))
+    contents = SimpleNamespace(place=lambda name: 0, attributes=[number])
+    evidence = SimpleNamespace(model=contents, noisy_marginal=lambda own: values, total=90.0, total_sd=2.0, widths=1.96)
+    linked, sampled = SimpleNamespace(number="rows", name="visits"), SimpleNamespace(traits={"rows": np.array([0, 1])})
+    question = _with_rows(linked, evidence, sampled)
+    assert (question.share, question.measured, question.plus_minus, question.verdict) == (1.0, None, None, "unknown")
+    number.size, number.groups = 2, np.array([0, 0, 1])
+    values = NoisyMarginal(values=np.array([90.0, 0.0]), variances=np.array([4.0, 4.0]))
+    assert _with_rows(linked, evidence, sampled).measured == 1.0
+    values = NoisyMarginal(values=np.array([90.0, 0.0]), variances=np.array([1e6, 1e6]))
+    question = _with_rows(linked, evidence, sampled)
+    assert (question.plus_minus, question.verdict) == (1.0, "uncertain")
+
+
+def test_what_was_said_before_paying_is_not_said_again(world):
+    made = replace(world.model, card=replace(world.model.card, warnings=("one", "two")))
+    data, lines = _fit_output(made, Path("m.npz"), world.project, announced=["one"])
+    assert [line for line in lines if line.startswith("note")] == ["note: two"] and data["warnings"] == ["one", "two"]
+
+
 def test_a_question_is_good_only_within_its_points():
     question = {"table": "t", "question": "q", "of": "persons", "share": 0.5}
     assert PersonQuestion(**question, measured=0.49, plus_minus=0.02).verdict == "good"
     assert PersonQuestion(**question, measured=0.4, plus_minus=0.02).verdict == "poor"
-    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "poor"
+    assert PersonQuestion(**question, measured=0.5, plus_minus=0.05).verdict == "uncertain"
+    assert PersonQuestion(**question, measured=0.4, plus_minus=0.09).verdict == "uncertain"
     assert PersonQuestion(**question, measured=None, plus_minus=None).verdict == "unknown"
 
 

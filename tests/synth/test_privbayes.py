@@ -17,6 +17,7 @@ def looks(model):
     return list(dict.fromkeys(each.attributes for each in model.measured if len(each.attributes) > 1))
 
 
+@pytest.mark.noisy
 def test_every_table_brings_a_new_attribute_and_independent_ones_stay_alone(tmp_path):
     """The network begins with column 4, which depends on nothing: what does depend is joined all the same."""
     project = planted(tmp_path, sizes=(4, 3, 5, 2, 6, 2))
@@ -59,6 +60,7 @@ def test_the_name_of_another_tool_is_the_same_fit(tmp_path):
     assert "correlated" in str(refused.value.hint)
 
 
+@pytest.mark.noisy
 @pytest.mark.parametrize("budget", [PURE, RHO])
 def test_the_main_dependence_survives_on_a_small_table(tmp_path, budget):
     """7,000 rows at epsilon 1, numbers with hundreds of values: the correlation of the one dependent pair is kept.

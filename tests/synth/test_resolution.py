@@ -43,6 +43,7 @@ def correlation(model):
     return float(rows["c0"].corr(rows["c1"]))
 
 
+@pytest.mark.noisy
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("kind", ["mst", "aim"])
 def test_a_pair_of_many_cells_survives_in_a_small_table(tmp_path, kind, budget):
@@ -54,6 +55,7 @@ def test_a_pair_of_many_cells_survives_in_a_small_table(tmp_path, kind, budget):
     assert spent(project, model) == 1
 
 
+@pytest.mark.noisy
 def test_without_groups_the_pair_is_lost(tmp_path, monkeypatch):
     """The fault that this is there for, planted."""
     monkeypatch.setattr(aim_file, "NOISE_PARTS", ())

@@ -214,6 +214,7 @@ def keeps_shapes(rows):
     assert rows["at"].dt.hour.between(8, 10).mean() > 0.7 and (rows["at"].dt.minute == 0).mean() > 0.7  # 0.91
 
 
+@pytest.mark.noisy
 def test_values_keep_their_shape(tmp_path, monkeypatch):
     model, rows = shaped_rows(tmp_path)
     keeps_shapes(rows)

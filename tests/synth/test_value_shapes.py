@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from datetime import date
 
 import numpy as np
 import pytest
@@ -27,6 +28,16 @@ def weights_of(shape, codes):
         return shape.weights[0][digit_classes(codes)]
     weekday, monthday, month = day_classes(codes)
     return shape.weights[0][weekday] * shape.weights[1][monthday] * shape.weights[2][month]
+
+
+def test_days_have_the_classes_of_the_calendar():
+    """Before 1970, on both sides of leap days, and after more than 400 years, when it repeats."""
+    first, last = date(1, 1, 1).toordinal(), date(9999, 12, 30).toordinal()
+    ordinals = [*range(first, last, 997), *(date(year, 2, 26).toordinal() + day for year in (1600, 1900, 2000, 2100, 2400) for day in range(5))]  # fmt: skip
+    weekdays, monthdays, months = day_classes(np.array(ordinals) - date(1970, 1, 1).toordinal())
+    for ordinal, *classes in zip(ordinals, weekdays, monthdays, months, strict=True):
+        own, next_day = date.fromordinal(ordinal), date.fromordinal(ordinal + 1)
+        assert classes == [own.weekday(), 32 if next_day.day == 1 else own.day, own.month]
 
 
 @pytest.mark.parametrize("shape", [digits(c99=8.0, c100=30.0, c150=5.0), days()])

@@ -110,8 +110,9 @@ def test_answers_are_near_and_add_up(project):
     assert made.quantile("0").value == 0
 
 
+@pytest.mark.noisy  # numbers of one release go together
 def test_intervals_hold_what_they_say(project):
-    """30 releases: half of the intervals at 50% hold. Six standard deviations, intervals of a release being alike."""
+    """30 releases: half of the intervals at 50% hold. At least four standard deviations, intervals of a release being alike."""
     inside = total = 0
     truth = np.bincount(np.arange(5000) % 50, minlength=100)
     sums = np.concatenate([[0], np.cumsum(truth)])
@@ -124,6 +125,7 @@ def test_intervals_hold_what_they_say(project):
     assert 0.3 < inside / total < 0.7
 
 
+@pytest.mark.noisy  # numbers of one release go together
 def test_the_expected_error_is_the_one_that_comes(project):
     truth = np.bincount(np.arange(5000) % 50, minlength=100)
     squares = []

@@ -76,6 +76,8 @@ def programs(tmp_path_factory):
                 persons.synthesize("visits", epsilon=1, columns=["sex", "town"], rows_only=True).card.release,
             ),
             "whole persons": (persons, persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release),
+            "description": (rows, rows.describe("patients", epsilon=1).release),
+            "description of persons": (persons, persons.describe("visits", epsilon=1).release),
             "model": (
                 rows,
                 rows.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release,

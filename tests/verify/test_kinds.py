@@ -1,15 +1,20 @@
 """Releases of every other kind: measured again, counted double, with Gaussian noise, in a batch; tables and models."""
 
 import json
+import shutil
+import sys
 
 import pytest
 
 import clinic
 import discreet
 from discreet.bundle import bundle_files
+from discreet.bundle.verification import verify
+from discreet.schema import project_file
+from synth.worlds import fit, open_project
 from verify import world
 from verify.conftest import state_in
-from verify.forging import signed_again, verdicts, worst
+from verify.forging import checker, signed_again, verdicts, worst
 from verify.test_forgeries import at
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
@@ -141,7 +146,7 @@ def test_gaussian_noise_on_ranges_of_persons(tmp_path):
     assert verdicts(signed_again(files, plan=nearer, proof=nearer))["sensitivity"] == "broken"
 
 
-OF_PERSONS = ["ranges", "adaptive", "marginals", "publication", "model"]
+OF_PERSONS = ["ranges", "adaptive", "marginals", "publication", "model", "description"]
 
 
 @pytest.mark.parametrize("name", OF_PERSONS)
@@ -153,6 +158,18 @@ def test_noise_for_fewer_rows_than_a_person_has(name, programs):
     declared = at("schemas", plan["table"], "declared", "rows_per_person", to=10)
     found = verdicts(signed_again(files, plan=declared, proof=at("unit", "rows", to=10)))
     assert found["unit"] == found["losses"] == found["claims"] == "proved" and found["sensitivity"] == "broken"
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_description_with_noise_for_less_than_a_person(programs, place):
+    """Its counts, and one of its histograms, whose noise is smaller than a person's rows."""
+    files = programs["description of persons"]
+    steps = json.loads(files["plan.json"])["steps"]
+    path = ("steps", place % len(steps), "event", *(("events", 0) if "events" in steps[place]["event"] else ()))
+    event = steps[place]["event"].get("events", [steps[place]["event"]])[0]
+    name = "l1" if event["kind"] == "laplace" else "l2_squared"
+    less = at(*path, name, to=2)
+    assert event[name] > 2 and verdicts(signed_again(files, plan=less, proof=less))["sensitivity"] == "broken"
 
 
 def test_noise_for_less_than_a_person(programs):
@@ -169,7 +186,15 @@ def test_noise_for_less_than_a_person(programs):
 
 
 @pytest.mark.parametrize(
-    "name", ["adaptive", "marginals", "model", "whole persons", *(f"{each} of persons" for each in OF_PERSONS[1:])]
+    "name",
+    [
+        "adaptive",
+        "marginals",
+        "model",
+        "description",
+        "whole persons",
+        *(f"{each} of persons" for each in OF_PERSONS[1:]),
+    ],
 )
 def test_what_is_not_derived_says_so(name, programs):
     found = verdicts(programs[name])
@@ -191,7 +216,7 @@ def test_a_loss_without_an_epsilon_names_none(programs, tmp_path):
 
 
 def test_steps_beyond_the_reservation_are_seen(programs):
-    for name in ("ranges", "adaptive", "marginals", "model"):
+    for name in ("ranges", "adaptive", "marginals", "model", "description"):
 
         def dearer(data):
             data["event"]["rho"] = "1/100000000"
@@ -213,3 +238,45 @@ def test_a_bundle_without_a_proof_is_open(bundles):
     files = signed_again(few, manifest=lambda told: told | {"format": 1})
     assert verdicts(files) == {"files": "proved", "signature": "proved", "documents": "open"}
     assert worst(signed_again(few)) == "broken"
+
+
+def test_the_checker_knows_every_setting_of_a_column():
+    """A member that it does not know it calls broken, and so a bundle of an honest publisher."""
+    checker()
+    declared = sys.modules["declared"]
+    assert {kind: set(keys) for kind, keys in project_file._KEYS.items()} == declared.COLUMNS
+    assert project_file._TABLE - {"source", "engine", *project_file.LAYOUT_KEYS} == declared.TABLE
+
+
+def own_state(files, folder):
+    """What Discreet's own checker says of files."""
+    bundle_files.write(files, folder)
+    state = verify(folder).state
+    shutil.rmtree(folder)
+    return state
+
+
+def test_closed_numbers_and_dates(tmp_path):
+    """NULL is none of their values, in both checkers; a bundle that says otherwise is broken."""
+    columns = {
+        "age": 'type = "integer"\nlow = 0\nhigh = 99\nclosed = true',
+        "day": 'type = "date"\nlow = 2024-01-01\nhigh = 2024-12-31\nclosed = true',
+    }
+    project = open_project(tmp_path, columns, ["3,2024-05-06", ",", "99,2025-01-01"] * 20)
+    for query in (
+        "SELECT count(age) AS n, sum(age) AS s FROM people",
+        "SELECT age, count(*) AS n FROM people WHERE day < DATE '2024-06-01' GROUP BY age",
+        "SELECT sum(coalesce(age, 500)) AS s FROM people",
+    ):
+        files = bundle_files.make_bundle(project, project.sql(query).ask(epsilon=1).id)
+        assert set(verdicts(files).values()) == {"proved"}, query
+        assert own_state(files, tmp_path / "bundle") == "holds"
+    model = fit(project, epsilon="1", constraints={"zeros": [{"age": "0 to 2"}]})
+    files = bundle_files.make_bundle(project, model.card.release)
+    assert worst(files) != "broken" and own_state(files, tmp_path / "bundle") != "fails"
+
+    def is_open(plan):
+        plan["schemas"]["people"]["declared"]["columns"]["age"]["closed"] = "yes"
+        return plan
+
+    assert worst(signed_again(files, plan=is_open)) == "broken"

@@ -57,7 +57,7 @@ class AnswerBlock:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.full_shape, dtype=np.int64))
+        return math.prod(self.full_shape)
 
     @property
     def full_shape(self) -> tuple[int, ...]:
@@ -178,8 +178,8 @@ class AnswerBlock:
         if turn is None:
             return np.full(self.size, -1)
         full = self.full_shape
-        inner = int(np.prod(full[turn + 1 :], dtype=np.int64))
-        outer = int(np.prod(full[:turn], dtype=np.int64))
+        inner = math.prod(full[turn + 1 :])
+        outer = math.prod(full[:turn])
         return np.tile(np.repeat(np.arange(full[turn]), inner), outer)
 
     def _dimension_of(self, key: int) -> int | None:

@@ -233,13 +233,17 @@ def _with_sheets(project: Project, content: BundleContent) -> BundleContent:
         sheets = (*model_sheet(project.folder, content.release), *sheets)
     if kind in networks.KINDS:
         content = _network(project.ledger.state, content, stored)
-    return replace(content, kind=kind, text=title_of(kind, content.table), sheets=sheets)
+    if kind == "model" and stored.get("tables"):
+        numbers = zip(stored["tables"], stored["table_versions"], strict=True)
+        joined = {table: _version(project.ledger.state, table, number) for table, number in numbers}
+        content = replace(content, schemas={**content.schemas, **joined})
+    return replace(content, kind=kind, text=title_of(kind, content.table, stored), sheets=sheets)
 
 
-def title_of(kind: str, table: str) -> str:
-    """What stands for the text of what no SQL asked for."""
+def title_of(kind: str, table: str, stored: Mapping[str, Any]) -> str:
+    """What stands for the text of what no SQL asked for. A model of several tables names all of them."""
     words = {"model": "synthetic data", "publish": "tables that add up"}.get(kind, kind)
-    return f"{words} of {table}"
+    return f"{words} of {', '.join((table, *stored.get('tables', ())))}"
 
 
 def _network(state: LedgerState, content: BundleContent, stored: Mapping[str, Any]) -> BundleContent:

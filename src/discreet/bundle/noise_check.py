@@ -2,6 +2,7 @@
 
     answer            every vector, by the relation that it is counted from and the law stored beside it
     ranges, marginals every step taken again, with the stored strategy or parts, for the declared rows of a person
+    description       every step taken again, by the declaration and what was drawn before it
     batch             every step taken again, with the stored strategies, for what a unit adds to the relation
     publish           every table counts a row once, so a person moves it by their rows
     model             so does every table that it was fitted to; what a choice was scored by is not in a bundle
@@ -17,6 +18,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import (
     Event,
@@ -48,6 +50,7 @@ from discreet.plan.relation import Scan
 from discreet.schema.column import TextColumn
 from discreet.schema.schema import Schema
 from discreet.synth.fit_request import PERSONS
+from discreet.tables.description.description_release import repeat_description
 from discreet.tables.marginals.marginals_release import repeat_measurement
 from discreet.tables.ranges.ranges_release import is_self_consistent, read_or_measure, stored_ruler
 
@@ -202,9 +205,13 @@ def _check_keys(part: Mapping[str, Any], event: Mapping[str, Any], *, width: int
 def _check_program(plan: Mapping[str, Any]) -> str:
     """A reservation and its steps."""
     kind, event = str(plan["kind"]), events.from_data(plan["event"])
-    counted = counted_of(json.loads(plan["payloads"][plan["release"]])) if kind in NETWORKS else None
-    if kind != BATCH and {*plan["schemas"]} != {plan["table"], *(() if counted is None else counted[:1])}:
+    stored = json.loads(plan["payloads"][plan["release"]])
+    counted = counted_of(stored) if kind in NETWORKS else None
+    joined = list(stored.get("tables", ())) if kind == "model" else []
+    if kind != BATCH and {*plan["schemas"]} != {plan["table"], *joined, *(() if counted is None else counted[:1])}:
         raise ReplayMismatch("the bundle declares a table that the release does not read")
+    if joined and [plan["schemas"][table]["version"] for table in joined] != stored["table_versions"]:
+        raise ReplayMismatch("the bundle declares another version of a table than the release reads")
     taken = [events.from_data(step["event"]) for step in plan.get("steps", ())]
     if not isinstance(event, ReservationEvent) or not taken:
         raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
@@ -218,7 +225,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     if kind == BATCH:
         queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
         return replay_batch(plan, ProgramReplay(plan, schema, event), event, queries)
-    if kind in ("ranges", "marginals"):
+    if kind in ("ranges", "marginals", "description"):
         return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
     if kind in NETWORKS:
         return _check_network(json.loads(payloads[release]), event, schema, taken, steps)
@@ -239,7 +246,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
 
 
 def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:
-    """Ranges and marginals hold all that their steps are made by: every one is made again, but for the draw."""
+    """What holds all that its steps are made by: every one is made again, but for the draw."""
     schema = program.version.schema
     if kind == "ranges":
         column = schema.column(stored["column"])
@@ -250,6 +257,10 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
         if not is_self_consistent(stored, ruler):
             raise ReplayMismatch("the description of the ranges' strategy does not follow from the strategy")
         read_or_measure(program, stored, ruler)
+    elif kind == "description":
+        if stored != {"kind": kind, "steps": len(program.stored_steps), "columns": len(schema.columns)}:
+            raise ReplayMismatch("the description is of other columns, or has another number of steps")
+        repeat_description(program)
     else:
         repeat_measurement(program, stored)
     program.end()
@@ -303,8 +314,8 @@ def _check_distances(taken: Sequence[Event], rows: int) -> None:
 
 
 def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequence[Any], schema: Schema) -> str:
-    """The steps of a fit: tables, keys that were found, and choices."""
-    rows, choices = schema.unit.rows, 0
+    """The steps of a fit: tables, keys that were found, choices, and the magnitudes that these choose from."""
+    rows, choices, searches = schema.unit.rows, 0, 0
     texts = _texts(schema, int(plan["version"]))
     for planned, event, drawn in zip(plan["steps"], taken, steps, strict=True):
         if isinstance(drawn, Mapping):
@@ -322,14 +333,36 @@ def _check_model(plan: Mapping[str, Any], taken: Sequence[Event], steps: Sequenc
                 raise ReplayMismatch("the keys that a model was fitted to must not store numbers")
         elif all(isinstance(each, ExponentialEvent) for each in parts_of(event)):
             choices += 1
+        elif {part["kind"] for part in drawn["parts"]} == {"cells"}:
+            searches += 1
+            _check_magnitudes(event, drawn["parts"])
         else:
             raise ReplayMismatch("a step is neither a table, nor a discovery of keys, nor a choice")
-    if choices:
+    if choices or searches:
+        magnitudes = f"; {searches:,} found magnitudes of numbers, of which it does not say whose" if searches else ""
         raise _NotChecked(
-            f"{len(taken) - choices:,} steps have noise for privacy units of {rows:,} rows; the other {choices:,} are "
-            "choices, and a bundle does not contain their scores"
+            f"{len(taken) - choices - searches:,} steps have noise for privacy units of {rows:,} rows; {choices:,} are "
+            f"choices, and a bundle does not contain their scores{magnitudes}"
         )
     return f"every step has noise for privacy units of {rows:,} rows"
+
+
+def _check_magnitudes(event: Event, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Histograms of undeclared numbers: a unit is counted once in each, by a row or by an end of its rows."""
+    drawn = parts_of(event)
+    laws = [law for part in parts for law, _ in zip(part["laws"], part["noisy"], strict=True)]
+    if len(drawn) != len(laws):
+        raise ReplayMismatch("the number of tables differs from the number of events")
+    for each, law in zip(drawn, laws, strict=True):
+        match each:
+            case LaplaceEvent(l1=1, scale=scale):
+                expected = {"kind": "discrete-laplace", "scale": exact.write(scale)}
+            case GaussianEvent(l2_squared=1, sigma2=sigma2):
+                expected = {"kind": "discrete-gaussian", "sigma2": exact.write(sigma2)}
+            case _:
+                raise ReplayMismatch("magnitudes were measured with noise for something other than one unit")
+        if law != expected:
+            raise ReplayMismatch("an event names another noise distribution than the one that was drawn from")
 
 
 def _check_persons(taken: Sequence[Event], steps: Sequence[Any], rows: int) -> None:

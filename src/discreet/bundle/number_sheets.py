@@ -23,6 +23,7 @@ from discreet.kernel.measurement import law_from_data
 from discreet.mechanisms.packed_integers import unpack_integers
 from discreet.mechanisms.strategy import strategy_data
 from discreet.release import Cell, ReleaseColumn
+from discreet.schema.column import CategoryColumn
 from discreet.schema.schema import Schema
 from discreet.tables.ranges.range_answers import Ranges
 from discreet.tables.ranges.range_groups import RangesByGroup, group_axes
@@ -135,6 +136,11 @@ def _cells(column: Any) -> list[Cell]:
     ]
 
 
+def _labels_of(name: str, schema: Schema) -> tuple[tuple[str, str], ...]:
+    column = schema.column(name)
+    return column.labels if isinstance(column, CategoryColumn) else ()
+
+
 def cell_sheet(payloads: Mapping[str, str], release: str, schema: Schema, *, confidence: Fraction) -> Sheet | None:
     """A row for each cell; None where the release was planned for a few ranges alone, or by what it saw on its way."""
     plan: dict[str, Any] = json.loads(payloads[release])
@@ -161,11 +167,11 @@ def cell_sheet(payloads: Mapping[str, str], release: str, schema: Schema, *, con
     by = tuple(plan.get("by", ()))
     rows = [
         (labels, each)
-        for labels, group in RangesByGroup.of(ranges, by, groups)
+        for labels, group in RangesByGroup.of(ranges, by, groups, schema)
         for each in group.intervals(confidence=confidence)
     ]
     columns = (
-        *(ReleaseColumn(name=name, kind="key") for name in by),
+        *(ReleaseColumn(name=name, kind="key", labels=_labels_of(name, schema)) for name in by),
         ReleaseColumn(name="low", kind="key"),
         ReleaseColumn(name="high", kind="key"),
         ReleaseColumn(name="rows", kind="derived", least=0),

@@ -57,7 +57,7 @@ def content_from_plan(plan: Mapping[str, Any], sheets: tuple[Sheet, ...], ledger
 def _text(plan: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
     if plan["kind"] == BATCH:
         return batch_text(plan["payloads"], plan["release"])
-    return str(stored["text"]) if "text" in stored else title_of(plan["kind"], plan["table"])
+    return str(stored["text"]) if "text" in stored else title_of(plan["kind"], plan["table"], stored)
 
 
 def _warnings(plan: Mapping[str, Any]) -> tuple[str, ...]:

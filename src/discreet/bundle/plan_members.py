@@ -40,8 +40,9 @@ _SUMMARIES = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps"},
+    "model": {"kind", "model", "steps", "tables", "table_versions"},
     "comparison": {"kind", "steps"},
+    "description": {"kind", "steps", "columns"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
@@ -131,6 +132,8 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
         if any(type(data.get(name, "")) is not str for name in _TEXTS) or type(data.get("steps", 0)) is not int:
             raise UnknownMember("the stored data has a text or a number of the wrong type")
         _refuse_unknown_members(data, _SUMMARIES[kind], "the stored data")
+    if kind == "model":
+        _check_joined(data)
     for name, members in _INSIDE.items():
         if data.get(name) is not None:
             _refuse_unknown_members(data[name], members, f"{name} of the stored data")
@@ -151,6 +154,13 @@ def _check_summary(plan: Mapping[str, Any], data: Any) -> None:
         law_from_data(data["law"])
     if kind == "ranges":
         _check_strategy(data["strategy"])
+
+
+def _check_joined(data: Mapping[str, Any]) -> None:
+    """The tables that a model of persons reads beside its own: their names, and the numbers of their versions."""
+    for name, type_ in (("tables", str), ("table_versions", int)):
+        if not isinstance(data.get(name, []), list) or any(type(each) is not type_ for each in data.get(name, ())):
+            raise UnknownMember(f"{name} of the stored data is something else")
 
 
 #: What is stored of a grid of a batch; of these, what is packed numbers.

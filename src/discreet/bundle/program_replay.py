@@ -43,6 +43,11 @@ class ProgramReplay(Program):
         self._steps = list(plan["steps"])
         self._payloads: Mapping[str, str] = plan["payloads"]
 
+    @property
+    def stored_steps(self) -> list[Any]:
+        """The steps that the bundle has."""
+        return self._steps
+
     def beside(self, number: int) -> Any:
         stored = self._payloads.get(f"{self.id}.{number}")
         return None if stored is None else json.loads(stored)["beside"]

@@ -47,10 +47,14 @@ class Sheet:
         )
 
     def agrees(self, other: Sheet) -> bool:
-        """Whether another sheet says the same. Of earlier versions none says which numbers are never negative."""
-        return self == other or self == replace(
-            other, columns=tuple(replace(column, least=None) for column in other.columns)
-        )
+        """Whether another sheet says the same.
+
+        Of earlier versions none says which numbers are never negative, and no groups of ranges have labels.
+        """
+        plain = tuple(replace(column, least=None) for column in other.columns)
+        unlabelled = tuple(replace(column, labels=()) for column in other.columns)
+        bare = tuple(replace(column, labels=()) for column in plain)
+        return any(self == replace(other, columns=each) for each in (other.columns, plain, unlabelled, bare))
 
     def to_data(self) -> dict[str, Any]:
         """The sheet as JSON data."""

@@ -22,12 +22,39 @@ if TYPE_CHECKING:
 
 #: So many columns are offered as the person; any other can be typed.
 MOST_OFFERED = 8
+#: So many sheets are listed; any other can be typed.
+MOST_SHEETS = 40
 
 _MORE_WORDS = """\
 Type what is publicly known of the columns, several at once, without looking at the data. Bounds and words that you type
 are written down and become public. For example:
   age, height: 0..120     sex: f, m     sex: 1=male, 2=female     smoker: yes/no     notes: skip
 One line can say several of these: age: 0..120; sex: f, m. An empty line ends this."""
+
+
+def ask_sheet(file: Path, *, read: Callable[[str], str] = input, say: Callable[[str], None] = print) -> str | None:
+    """Which of the sheets or tables in a file is meant; None where there is no choice, or whoever reads it says why."""
+    from discreet.engines.file_kind import file_kind
+    from discreet.engines.layout_detection import tables_in
+
+    names: tuple[str, ...] = ()
+    with suppress(DiscreetError, OSError):
+        names = tables_in(file) if file.is_file() else ()
+    if len(names) < 2:
+        return None
+    say(visible_text(f"{file.name} has {len(names):,} {'sheets' if file_kind(file) == 'excel' else 'tables'}:"))
+    for number, name in enumerate(names[:MOST_SHEETS], start=1):
+        say(visible_text(f"  {number}  {name}"))
+    while True:
+        try:
+            typed = read("which one? number or name [1]: ").strip() or "1"
+        except EOFError:
+            raise UsageError("nothing was written, because this was not confirmed") from None
+        if typed in names:
+            return typed
+        if typed.isdecimal() and typed.isascii() and 0 < int(typed[:6]) <= len(names):
+            return names[int(typed[:6]) - 1]
+        say(visible_text(f"  there is no {typed[:60]!r} in it"))
 
 
 def can_talk() -> bool:

@@ -216,7 +216,7 @@ def _values_text(column: DescribedColumn, rows: NoisyNumber) -> str:
     parts = []
     for cell in common[:_WORDS]:
         share = share_of(cell.number, rows)
-        word = visible_text(cell_text(cell.label))
+        word = visible_text(cell_text(column.shown(cell)))
         word = word if len(word) <= _LETTERS else f"{word[: _LETTERS - 1]}…"
         parts.append(word if share is None else f"{word} {share:.1%}")
     hidden = len(column.cells) - len(common[:_WORDS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from discreet.cli.row_file import RowFile, named_format
 from discreet.errors import Flag, Message, UsageError
 from discreet.present.cell_text import cell_text
 from discreet.release import legend
+from discreet.schema.column import shown_label
 
 if TYPE_CHECKING:
     from discreet.project.project import BudgetStatus, Project
@@ -187,7 +189,8 @@ def _table(marginal: ReleasedMarginal, *, whole: bool) -> RichTable:
     for row, _ in zip(marginal.rows(whole=whole), range(_LINES), strict=False):
         *labels, value, _interval = row
         words = f"{value:,}" if whole else f"{value:,.1f} ± {marginal.half_width:,.1f}"
-        rich_table.add_row(*(Text(cell_text(label)) for label in labels), words)
+        called = map(partial(shown_label, marginal.code_labels), marginal.columns, labels)
+        rich_table.add_row(*(Text(cell_text(label)) for label in called), words)
     if marginal.values.size > _LINES:
         rich_table.add_row(*["…"] * len(marginal.columns), f"{marginal.values.size - _LINES:,} more")
     return rich_table

@@ -4,6 +4,7 @@ it from its source, `remove` takes a table away, `forget` erases a person.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from discreet.project.version_notes import (
     day_order_notes,
     edited_warning,
     encoding_notes,
+    first_cause_notes,
     forget_output,
     layout_notes,
     left_out_notes,
@@ -92,6 +94,10 @@ def add(
     person: Annotated[
         str | None, typer.Option("--person", help="Column that identifies the person of each row.")
     ] = None,
+    through: Annotated[
+        str | None,
+        typer.Option("--through", help="Table whose rows these rows refer to by the column of --person."),
+    ] = None,
     rows_per_person: Annotated[
         int | None, typer.Option("--rows-per-person", min=1, help="Keep at most K rows per person.")
     ] = None,
@@ -103,7 +109,8 @@ def add(
     delta: Annotated[str | None, typer.Option("--delta", help="Delta of the table's budget.")] = None,
     public: Annotated[bool, typer.Option("--public", help="Declare the table public: everybody may know it.")] = False,
     population: Annotated[
-        str | None, typer.Option("--population", help="Population whose budget the table shares.")
+        str | None,
+        typer.Option("--population", help="Population whose budget the table shares; with --epsilon a new one."),
     ] = None,
     engine: Annotated[
         str, typer.Option("--engine", help="Engine that holds the table: postgresql://… or spark://…")
@@ -132,7 +139,7 @@ def add(
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml. On a terminal, ask first."""
     import discreet
-    from discreet.cli.add_talk import AddTalk, can_talk
+    from discreet.cli.add_talk import AddTalk, ask_sheet, can_talk
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
     from discreet.project.unit_notes import unit_notes
@@ -146,13 +153,15 @@ def add(
     opened_project = discreet.open(project)
     talks = can_talk() and not yes and not as_json and len(files) == 1 and ends is None
     _refuse_for_several(files, name=name, column=column)
+    if talks and sheet is None and engine == "duckdb":
+        layout = replace(layout, sheet=ask_sheet(Path(files[0])))
     book = None if codebook is None else CodeBook.read(codebook)
     with terminal.progress("reading the source", engines=[engine]):
         drafts = [
             opened_project.draft(
                 file,
                 name=name,
-                person=person,
+                person=_person_of(person, through),
                 rows_per_person=rows_per_person,
                 ends=two_ends(ends),
                 epsilon=epsilon,
@@ -200,13 +209,26 @@ def add(
             [
                 *layout_notes(table, layout),
                 *left_out_notes(opened_project, table),
+                *first_cause_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),
-                *short_year_notes(table.schema.columns),
+                *short_year_notes(table.schema.columns, declared=True),
             ]
         )
     if talks and not public:
         _offer_first_version(opened_project, tables[0].name)
+
+
+def _person_of(person: str | None, through: str | None) -> str | dict[str, str] | None:
+    """Who the person of each row is: named by a column, or by the row of another table that it refers to."""
+    if through is None:
+        return person
+    if person is None:
+        raise UsageError(
+            Message(Flag("through"), " needs the column by which rows refer to ", through[:60]),
+            hint=Message(Flag("person", "COLUMN")),
+        )
+    return {"through": through, "on": person}
 
 
 def _offer_first_version(project: Project, name: str) -> None:
@@ -249,6 +271,7 @@ def refresh(
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
     import discreet
     from discreet.schema.address import engine_kind
+    from discreet.schema.column import short_year_notes
 
     opened_project = discreet.open(project)
     if check:
@@ -283,7 +306,13 @@ def refresh(
         return
     settled = _settled_notes(opened_project, table) if version == 1 else []
     terminal.print_notes(
-        [*encoding_notes(opened_project, opened_project.table(table)), *differences, *edited, *settled]
+        [
+            *encoding_notes(opened_project, opened_project.table(table)),
+            *short_year_notes(opened_project.table(table).schema.columns),
+            *differences,
+            *edited,
+            *settled,
+        ]
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from discreet.cli import stream as streaming
 from discreet.cli import terminal
@@ -29,6 +31,7 @@ from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.present.cell_text import DASH, cell_text, format_with_noise
 from discreet.release import legend
+from discreet.schema.column import shown_label
 
 if TYPE_CHECKING:
     from discreet.project.project import BudgetStatus
@@ -183,8 +186,10 @@ def _words(made: Ranges | RangesByGroup, data: dict[str, Any], budget_status: Bu
     for name in (*data["by"], made.ruler.column.name):
         table.add_column(name, no_wrap=True)
     table.add_column("rows", justify="right", no_wrap=True)
+    called = partial(shown_label, data.get("labels", {}))
     for *labels, low, high, value, ends in data["rows"][: terminal.MOST_ROWS]:
-        table.add_row(*map(cell_text, labels), f"{low} to {high}", format_with_noise(value, *ends))
+        group = [Text(cell_text(label)) for label in map(called, data["by"], labels)]
+        table.add_row(*group, f"{low} to {high}", format_with_noise(value, *ends))
     more = len(data["rows"]) - terminal.MOST_ROWS
     lines: list[Any] = [table, *([f"… and {more:,} more: --json or -o FILE.csv has them all"] if more > 0 else [])]
     for *labels, fraction, value, ends in data["quantiles"]:
@@ -193,8 +198,8 @@ def _words(made: Ranges | RangesByGroup, data: dict[str, Any], budget_status: Bu
             if value is None
             else f"{value} (between {ends[0]} and {ends[1]})"
         )
-        group = ", ".join(f"{name} {cell_text(label)}" for name, label in zip(data["by"], labels, strict=True))
-        of_group = f" with {group}" if group else ""
+        names = [f"{name} {cell_text(called(name, label))}" for name, label in zip(data["by"], labels, strict=True)]
+        of_group = f" with {', '.join(names)}" if names else ""
         lines.append(f"{100 * fraction:g}% of the rows{of_group} are at or below {quantile_text}")
     paid = "stored release: free" if made.cached else f"cost {made.cost}"
     narrowed = made.where is not None or data["by"] or made.ruler.cut

@@ -1,9 +1,12 @@
-"""`discreet synth`: fit a model of a table, sample rows from it, look at what it is good for."""
+"""`discreet synth`: fit a model of a table, sample rows from it, look at what it is good for.
+
+Long by its options: three verbs, of rows and of persons, that share most of them.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -104,6 +107,12 @@ def fit(
     refuse_unwritable_output(output, opened_project)
     if output is not None:
         refuse_overwriting(output, overwrite=overwrite)
+    announced: list[str] = []
+
+    def announce(note: str) -> None:
+        announced.append(note)
+        terminal.print_notes([note])
+
     with _progress() as tell:
         made = opened_project.synthesize(
             table[0] if len(table) == 1 else table,
@@ -124,14 +133,14 @@ def fit(
             analyst=analyst,
             fresh=fresh,
             progress=tell,
-            announce=lambda note: terminal.print_notes([note]),
+            announce=announce,
         )
     with _charged("the model is fitted, charged and stored (repeating the fit is free), but could not be saved"):
         saved = save_in_project(opened_project.folder, made)
     if output is not None:
         with _charged(f"the model is fitted, charged and saved as {saved}, but could not be saved as {output}"):
             made.save(output)
-    data, text = _fit_output(made, output or saved, opened_project)
+    data, text = _fit_output(made, output or saved, opened_project, announced=announced)
     terminal.print_result(data, text, as_json=as_json)
 
 
@@ -396,7 +405,9 @@ def _progress() -> Iterator[Any]:
         yield lambda word, done: bar.update(task, description=word, completed=done)
 
 
-def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str, Any], list[str]]:
+def _fit_output(
+    made: AnyModel, path: Path, project: Project, *, announced: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
     card = made.card
     data = {
         "model": str(path),
@@ -423,7 +434,7 @@ def _fit_output(made: AnyModel, path: Path, project: Project) -> tuple[dict[str,
     ]
     if card.shares:
         lines.append("budget split: " + ", ".join(f"{name} {float(share):.0%}" for name, share in card.shares.items()))
-    lines += [f"note: {warning}" for warning in card.warnings]
+    lines += [f"note: {warning}" for warning in card.warnings if warning not in announced]
     lines += [
         f"saved {path}" + ("" if card.release is None else f"; release {card.release}"),
         _next_words(made),

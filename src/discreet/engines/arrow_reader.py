@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.content_fault import ContentFault
 from discreet.errors import UsageError
 
 #: Milliseconds of a day, and the number of days that stands for infinity.
@@ -130,4 +131,4 @@ def _translate_damage(file: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError):
-        raise UsageError(f"{file.name} cannot be read as Arrow: it is damaged", hint="save it again") from None
+        raise ContentFault(f"{file.name} cannot be read as Arrow: it is damaged", hint="save it again") from None

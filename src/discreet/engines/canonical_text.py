@@ -59,8 +59,17 @@ def _number(number_format: NumberFormat, text: str) -> str | None:
     return sign + body.replace(number_format.decimal, ".")
 
 
+def moment_parts(moment_format: MomentFormat, text: str) -> dict[str, str] | None:
+    """The parts of a text that is a moment in a format, by the letters of its words; None where it is none.
+
+    >>> moment_parts(MomentFormat(words="%m/%d/%y"), "4/18/47")
+    {'m': '4', 'd': '18', 'y': '47'}
+    """
+    return _groups(moment_pattern(moment_format), text)
+
+
 def _moment(moment_format: MomentFormat, text: str) -> str | None:
-    cell_parts = _groups(moment_pattern(moment_format), text)
+    cell_parts = moment_parts(moment_format, text)
     if cell_parts is None:
         return None
     year = cell_parts["Y"] if "Y" in cell_parts else full_year(cell_parts["y"], moment_format.last_year)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from discreet.engines.file_source import FileSource, open_csv
+from discreet.engines.text_lines import allow_long_fields
 
 _ENDS = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
 
@@ -39,6 +40,7 @@ def first_fault(source: FileSource) -> CsvFault | None:
 
 def _fault_in(file: Path, source: FileSource, shown: str) -> CsvFault | None:
     header = len(source.names)
+    allow_long_fields()
     with open_csv(file, source.layout) as stream:
         lines = _NumberedLines(stream, above=source.lines_above + source.layout.skip_rows)
         reader = csv.reader(lines, delimiter=source.delimiter)

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import glob
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, Unpack
 
@@ -31,15 +33,13 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
 from discreet.engines.table_file import arrow_schema, check_declarable, duckdb_type, new_file
+from discreet.engines.text_lines import MOST_ROW_BYTES
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, type_name
 from discreet.schema.schema import Schema
 from discreet.sql.dialect import identifier, text_literal
 
 Result = TypeVar("Result")
-
-#: A row of a CSV may have so many bytes: one endless text must not keep the table from being made.
-MOST_ROW_BYTES = 1 << 25
 
 #: What DuckDB says where it cannot read one cell.
 _UNREADABLE = re.compile("utf-?8|unicode|Conversion Error|Invalid TIME value", re.IGNORECASE)
@@ -171,6 +171,13 @@ def stored_columns(batch: Any, schema: Schema) -> Any:
     return pa.RecordBatch.from_arrays(kept, schema=arrow_schema(schema))
 
 
+@cache
+def _number(number: int) -> Any:
+    """A number to compare a column with. (Of a plain int Arrow makes one with pandas, where that is installed.)"""
+    content = pa.py_buffer(number.to_bytes(2, sys.byteorder, signed=True))
+    return pa.Array.from_buffers(pa.int16(), 1, [None, content])[0]
+
+
 class DeclarationTally:
     """The counts for the owner."""
 
@@ -187,7 +194,7 @@ class DeclarationTally:
         self.exact_rows += batch.num_rows
         for place, column in enumerate(self._schema.columns):
             for mark, counts in ((NULLED, self._nulled), (MARK, self._marked)):
-                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), mark)).as_py() or 0
+                counts[column.name] += pc.sum(pc.equal(batch.column(f"unread_{place}"), _number(mark))).as_py() or 0
             if isinstance(column, NumberColumn) and column in self._moved:
                 self._count_moved(column, batch.column(f"moved_{place}"))
             elif column.name in self._clamped:
@@ -195,8 +202,8 @@ class DeclarationTally:
 
     def _count_moved(self, column: NumberColumn, moved: Any) -> None:
         values, most = self._moved[column]
-        self._clamped[column.name] += pc.sum(pc.equal(moved, -1)).as_py() or 0
-        values += pc.sum(pc.greater(moved, 0)).as_py() or 0
+        self._clamped[column.name] += pc.sum(pc.equal(moved, _number(-1))).as_py() or 0
+        values += pc.sum(pc.greater(moved, _number(0))).as_py() or 0
         self._moved[column] = (values, max(most, pc.max(moved).as_py() or 0))
 
     def making(self, *, exact_rows: int, **counts: Unpack[PersonCounts]) -> DeclarationOutcome:
@@ -255,6 +262,8 @@ def _sentence(problem: str, source: FileSource) -> str:
         return f"{where} is not UTF-8 text"
     if "Conversion Error" in problem:
         return f"{where} has a timestamp that is not in the calendar"
+    if "Maximum line size" in problem:
+        return f"{where} has more than {MOST_ROW_BYTES:,} bytes"
     if "Out of Memory" in problem:
         return f"{where} needs more memory than the engine may use"
     return f"{where} cannot be read as {'CSV' if source.kind == 'csv' else 'Parquet'}"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.content_fault import ContentFault
 from discreet.engines.named_tables import choose_table, open_elsewhere
-from discreet.errors import UsageError
 from discreet.schema.source_layout import SourceLayout
 from discreet.sql.dialect import identifier, text_literal
 
@@ -102,7 +102,7 @@ def _open(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             connection.execute("SET lock_configuration = true")
             yield connection
     except duckdb.Error:  # its words may quote a value
-        raise UsageError(
+        raise ContentFault(
             f"{file.name} cannot be read as DuckDB: it is damaged, of another version, open in another program, or a "
             "view in it fails"
         ) from None

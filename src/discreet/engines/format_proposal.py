@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from discreet.engines.canonical_text import canonical_text
+from discreet.engines.canonical_text import canonical_text, moment_parts
 from discreet.engines.source_values import code_of, parse_number
 from discreet.schema.column import MomentColumn, NumberColumn
-from discreet.schema.value_format import MomentFormat, NumberFormat, folded
+from discreet.schema.value_format import MomentFormat, NumberFormat, folded, touches_digits
 
 #: Words for true and for false, of which both have to be there.
 WORD_PAIRS = (
@@ -44,8 +44,26 @@ def propose_format(words: Collection[str], *, delimiter: str = ",") -> dict[str,
     words = set(words)
     proposed = _booleans(words) or _numbers(words, _COMMA_FIRST if delimiter == ";" else MARKS)
     if proposed is None and (form := next((each for each in moment_formats() if fit_moment(each, words)), None)):
-        proposed = {"type": "timestamp" if "%H" in form or "%I" in form else "date", "format": form}
+        written = MomentFormat(words=form, unpadded=tuple(unpadded_words(form, words))).text
+        proposed = {"type": "timestamp" if "%H" in form or "%I" in form else "date", "format": written}
     return proposed
+
+
+def unpadded_words(form: str, words: Collection[str]) -> Iterator[str]:
+    """The words of a format, such as "%d", that these texts have without a 0 before one digit.
+
+    Day and month go together, and the hour by itself: some text has one digit there, and none begins with a 0.
+    """
+    moment_format = MomentFormat(words=form)
+    cells = [moment_parts(moment_format, word) or {} for word in words]
+    alone = [
+        part for place, part in enumerate(moment_format.parts()) if not touches_digits(moment_format.parts(), place)
+    ]
+    for together in (("%d", "%m"), ("%H", "%I")):
+        short = [part for part in alone if part in together]
+        digits = {cell.get(part[1], "") for cell in cells for part in short}
+        if any(len(each) == 1 for each in digits) and not any(each.startswith("0") for each in digits):
+            yield from short
 
 
 def moment_formats() -> Iterator[str]:

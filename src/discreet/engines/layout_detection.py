@@ -164,3 +164,22 @@ def _is_filled(row: Sequence[str | None]) -> bool:
 
 def _with_table(layout: SourceLayout, names: Sequence[str]) -> SourceLayout:
     return replace(layout, sheet=names[0]) if layout.sheet is None and len(names) == 1 else layout
+
+
+def tables_in(file: Path) -> tuple[str, ...]:
+    """The sheets of a workbook, or the tables of a DuckDB or SQLite file; none of files of another kind."""
+    match file_kind(file):
+        case "excel":
+            from discreet.engines.workbook_reader import sheet_names
+
+            return sheet_names(file)
+        case "sqlite":
+            from discreet.engines.sqlite_reader import sqlite_tables
+
+            return sqlite_tables(file)
+        case "duckdb":
+            from discreet.engines.duckdb_file import duckdb_tables
+
+            return duckdb_tables(file)
+        case _:
+            return ()

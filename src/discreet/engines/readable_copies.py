@@ -26,7 +26,7 @@ from discreet.engines.file_reader import text_rows, typed_batches, typed_schema
 from discreet.engines.file_source import FileSource, open_csv
 from discreet.engines.repaired_sources import legible_column, milliseconds
 from discreet.engines.table_file import working_folder
-from discreet.engines.unpacking import translate_damage
+from discreet.engines.unpacking import check_unpacked_size, translate_damage
 from discreet.errors import UsageError
 from discreet.schema.source_layout import UNDECLARED
 
@@ -37,6 +37,8 @@ _ROWS_AT_ONCE, _CHARACTERS_AT_ONCE = 10_000, 1 << 22
 @contextmanager
 def readable(chain: Sequence[FileSource], *, target: Path) -> Iterator[tuple[FileSource, ...]]:
     """The same sources, with copies in place of files that are not read as they are, beside `target`."""
+    for file in (file for source in chain for part in source.single_files() if part.is_native for file in part.files):
+        check_unpacked_size(file)
     if all(part.is_native for source in chain for part in source.single_files()):
         yield tuple(chain)
         return

@@ -23,6 +23,7 @@ from discreet.engines.file_reader import text_rows, typed_batches
 from discreet.engines.file_source import FileSource, open_csv
 from discreet.engines.missing_values import WrittenNumber
 from discreet.engines.table_file import MOST_STORED
+from discreet.engines.text_lines import MOST_ROW_BYTES, allow_long_fields
 from discreet.engines.unpacking import translate_damage
 from discreet.errors import UsageError
 from discreet.schema.column import (
@@ -192,6 +193,7 @@ def _read_rows(file: Path, part: FileSource) -> Iterator[list[SourceValue]]:
 
 def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
     width = len(source.names)
+    allow_long_fields()
     with translate_damage(file), open_csv(file, source.layout) as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         try:
@@ -206,8 +208,10 @@ def _csv_rows(file: Path, source: FileSource) -> Iterator[list[SourceValue]]:
                         hint="fix that line, or set skip_rows to the number of lines above the header",
                     )
                 yield [field or None for field in row or [""]]
-        except csv.Error:
+        except csv.Error as problem:
             line = reader.line_num + source.layout.skip_rows
+            if "field limit" in str(problem):
+                raise UsageError(f"line {line} of {source.shown} has more than {MOST_ROW_BYTES:,} bytes") from None
             raise UsageError(f"line {line} of {source.shown} has a quote that is not closed") from None
 
 

@@ -18,8 +18,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from discreet.engines.content_fault import ContentFault
 from discreet.engines.named_tables import choose_table, open_elsewhere
-from discreet.errors import UsageError
 from discreet.schema.source_layout import SourceLayout
 from discreet.sql.dialect import identifier
 
@@ -66,9 +66,20 @@ def _open(file: Path) -> Iterator[sqlite3.Connection]:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA query_only = ON")
             connection.text_factory = _Text
+            _tolerate_malformed_views(connection)
             yield connection
     except sqlite3.Error:  # its words may quote a value
-        raise UsageError(f"{file.name} cannot be read as SQLite: it is damaged, or a view in it fails") from None
+        raise ContentFault(f"{file.name} cannot be read as SQLite: it is damaged, or a view in it fails") from None
+
+
+def _tolerate_malformed_views(connection: sqlite3.Connection) -> None:
+    """Let the tables be read that SQLite understands, where one of another version or with an error is not."""
+    try:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+    except sqlite3.DatabaseError as problem:
+        if "malformed database schema" not in str(problem):
+            raise
+        connection.execute("PRAGMA writable_schema = ON")  # skips what it cannot read; the file is not written to
 
 
 class _Text(bytes):

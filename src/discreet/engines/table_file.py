@@ -144,7 +144,7 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
 def _prepare_folder(target: Path) -> None:
     """The folders above a file, for their owner only, without what was left in them by whoever was killed long ago."""
     for folder in reversed([folder for folder in target.parents if not folder.exists()]):
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)  # another process may be first
     for left in target.parent.glob(f"{_MAKING}*"):
         with suppress(OSError):  # another process was first
             if time.time() - _last_write_time(left) > _ORPHANED_AFTER_S:

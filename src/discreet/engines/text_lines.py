@@ -10,6 +10,7 @@ Because: what a decoder replaces ends where bytes begin a character of their own
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -20,6 +21,9 @@ from discreet.schema.source_layout import SourceLayout
 
 #: A line above the header, or a header, longer than this is none.
 MOST_HEADER = 1_000_000
+
+#: A row of a CSV may have so many bytes: one endless text must not keep the table from being made.
+MOST_ROW_BYTES = 1 << 25
 
 #: Marks at the start of a file, and what they say of its encoding.
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -58,6 +62,11 @@ def open_text(file: Path, layout: SourceLayout) -> TextIO:
     for _ in range(layout.skip_rows):
         skip_line(text)
     return text
+
+
+def allow_long_fields() -> None:
+    """Let Python's reader of CSV take texts as long as a row may be: it refuses them at 131,072 characters."""
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_ROW_BYTES))
 
 
 def skip_line(text: TextIO) -> str:

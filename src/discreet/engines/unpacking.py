@@ -14,9 +14,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from discreet.engines.content_fault import ContentFault
 from discreet.engines.file_kind import packing
 from discreet.errors import UsageError
 
@@ -25,6 +27,9 @@ MOST_UNPACKED = 64 * 2**30
 #: So many times its own size, once it holds more than is worth a question.
 MOST_RATIO = 250
 _UNQUESTIONED = 2**28
+#: More than so many times its size no gzip file unpacks to: a pair of bits is at most 258 bytes.
+_MOST_GZIP_RATIO = 1032
+_CHUNK = 1 << 20
 
 #: What opening or reading a packed file raises where it is damaged.
 DAMAGED_PACKING = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
@@ -65,11 +70,11 @@ def translate_damage(file: Path) -> Iterator[None]:
     try:
         yield
     except DAMAGED_PACKING:
-        raise UsageError(f"{file.name} cannot be unpacked: it is damaged", hint="fetch or save it again") from None
+        raise ContentFault(f"{file.name} cannot be unpacked: it is damaged", hint="fetch or save it again") from None
     except OSError as problem:
         if packing(file) is None or problem.errno is not None:
             raise
-        raise UsageError(f"{file.name} cannot be unpacked: it is damaged", hint="fetch or save it again") from None
+        raise ContentFault(f"{file.name} cannot be unpacked: it is damaged", hint="fetch or save it again") from None
 
 
 def _open_only_member(file: Path) -> Any:
@@ -108,9 +113,23 @@ class _Limited(io.RawIOBase):
         super().close()
 
 
-def too_large(file: Path) -> UsageError:
+def check_unpacked_size(file: Path) -> None:
+    """Refuse a file that a library will unpack without a limit, where it unpacks to more than it may."""
+    state = file.stat()
+    if packing(file) == ".gz" and state.st_size * _MOST_GZIP_RATIO > most_unpacked(state.st_size):
+        _measure_at(file, state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _measure_at(file: Path, size: int, written: int, node: int) -> None:
+    with translate_damage(file), open_unpacked(file) as stream:
+        while stream.read(_CHUNK):
+            pass
+
+
+def too_large(file: Path) -> ContentFault:
     """Why a packed file is not read to its end."""
-    return UsageError(
+    return ContentFault(
         f"{file.name} unpacks to more than {most_unpacked(file.stat().st_size):,} bytes, which is too large for a file "
         "of its size",
         hint="if it is what you expect, unpack it yourself and name the unpacked file",

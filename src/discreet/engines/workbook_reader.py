@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from discreet.engines.content_fault import ContentFault
 from discreet.engines.named_tables import choose_table
 from discreet.engines.unpacking import DAMAGED_PACKING, most_unpacked, too_large
 from discreet.errors import UsageError
@@ -143,7 +144,7 @@ def _open(file: Path) -> Iterator[CalamineWorkbook]:
     except PasswordError:
         raise _encrypted(file) from None
     except (CalamineError, OSError, ValueError):
-        raise UsageError(f"{file.name} cannot be read as a workbook: it is damaged", hint="save it again") from None
+        raise ContentFault(f"{file.name} cannot be read as a workbook: it is damaged", hint="save it again") from None
 
 
 def _check(file: Path) -> None:
@@ -169,7 +170,7 @@ def _check_at(file: Path, size: int, written: int, node: int) -> None:
             if "content.xml" in archive.namelist():
                 _check_document(archive, file)
     except (*DAMAGED_PACKING, ElementTree.ParseError):
-        raise UsageError(f"{file.name} cannot be read as a workbook: it is damaged", hint="save it again") from None
+        raise ContentFault(f"{file.name} cannot be read as a workbook: it is damaged", hint="save it again") from None
 
 
 def _measure(archive: zipfile.ZipFile, member: zipfile.ZipInfo, left: int, file: Path) -> int:
@@ -233,12 +234,12 @@ def _directory(file: Path) -> bytes:
         return start + stream.read()
 
 
-def _encrypted(file: Path) -> UsageError:
-    return UsageError(f"{file.name} is encrypted", hint="open it with its password and save it without one")
+def _encrypted(file: Path) -> ContentFault:
+    return ContentFault(f"{file.name} is encrypted", hint="open it with its password and save it without one")
 
 
-def _too_many_cells(file: Path) -> UsageError:
-    return UsageError(
+def _too_many_cells(file: Path) -> ContentFault:
+    return ContentFault(
         f"the cells of a sheet in {file.name} lie too far apart: from the first to the last there are more than "
         f"{MOST_CELLS:,}",
         hint="delete stray cells far to the right or below the table, or save the sheet as CSV",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,13 +176,20 @@ class _Curvature:
 
     def _weights(self, along: Vector, over: Vector, scale: float) -> tuple[Vector, Vector]:
         """How much of each step and of each change the product holds (Byrd, Nocedal and Schnabel, theorem 2.2)."""
-        grid = np.ix_(self._order, self._order)
-        upper, among = np.triu(self._across[grid]), self._among[grid]
-        inner = np.linalg.solve(upper, along[self._order])
-        rest = upper.diagonal() * inner + scale * (np.einsum("ij,j->i", among, inner) - over[self._order])
+        order = np.array(self._order)
+        grid = order[:, None], order
+        upper, among = np.where(_upper(len(order)), self._across[grid], 0.0), self._among[grid]
+        inner = np.linalg.solve(upper, along[order])
+        rest = upper.diagonal() * inner + scale * (np.einsum("ij,j->i", among, inner) - over[order])
         placed = np.empty((2, len(inner)))
-        placed[:, self._order] = np.linalg.solve(upper.T, rest), inner
+        placed[:, order] = np.linalg.solve(upper.T, rest), inner
         return placed[0], placed[1]
+
+
+@cache
+def _upper(size: int) -> NDArray[np.bool_]:
+    """The places on and above the diagonal of a square."""
+    return np.triu(np.ones((size, size), dtype=np.bool_))
 
 
 def inner_product(left: Vector, right: Vector) -> float:

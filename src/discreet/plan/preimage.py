@@ -10,7 +10,20 @@ from collections.abc import Callable, Iterable
 
 from discreet.accounting.region import Run, Value, ValueSet
 from discreet.plan.calendar import first_of_year, first_start
-from discreet.plan.expressions import BitLength, Expression, Lookup, Number, Over, Part, Plus, Root, Start, Times, Whole
+from discreet.plan.expressions import (
+    MOST_COUNTED,
+    BitLength,
+    Expression,
+    Lookup,
+    Number,
+    Over,
+    Part,
+    Plus,
+    Root,
+    Start,
+    Times,
+    Whole,
+)
 
 #: The first operand at which a rising expression reaches a value.
 _First = Callable[[int], int]
@@ -53,7 +66,7 @@ def _step(of: Expression) -> tuple[Number, _First] | None:
         case Root(of=inner):
             return inner, lambda least: max(least, 0) ** 2
         case BitLength(of=inner):
-            return inner, lambda least: 1 << max(least - 1, 0)
+            return inner, lambda least: 1 << min(max(least - 1, 0), MOST_COUNTED.bit_length())  # none has more digits
         case Start(day=inner, unit=unit):
             return inner, lambda least: first_start(unit, least)
         case Part(day=inner, unit="year"):

@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from discreet import exact
 from discreet.engines.engine import Engine, SourceTrace
 from discreet.engines.fingerprint import fingerprint, is_same_source, trace_of
 from discreet.engines.reference_proposal import ROWS_LOOKED_AT
@@ -23,6 +24,7 @@ from discreet.ledger.records import VersionRecord
 from discreet.ledger.state import LedgerState
 from discreet.project.code_book import CodeBook
 from discreet.project.person_candidates import named_candidates, with_repeated
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft, table_name_of
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
@@ -49,12 +51,13 @@ class TableWish:
     """What the owner says of a new table: its source, and perhaps a name, whose rows they are, and whose budget.
 
     `address`: of the engine that holds the source. `looks_for_persons`: whether rows of a file are read for columns
-    that repeat; the owner is told so.
+    that repeat; the owner is told so. `person`: the column that identifies the person of each row, or {"through":
+    table, "on": column} where rows refer to rows of another table.
     """
 
     source: str
     name: str | None = None
-    person: str | None = None
+    person: str | Mapping[str, str] | None = None
     rows_per_person: int | None = None
     ends: tuple[str, str] | None = None
     budget: Budget | None = None
@@ -97,7 +100,8 @@ def draft_table(
 def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     """A name, settings and columns for a new table. The proposal is for the owner, who may edit it.
 
-    Names and types are proposed; bounds and categories never are, for they would be read from data.
+    Names and types are proposed; bounds and categories never are, for they would be read from data. Of years of two
+    digits, the one that they end with is: by the name of the column and today's year (`short_years`).
     """
     from discreet.engines.layout_detection import detect_layout  # with all that opens packed files
 
@@ -128,21 +132,24 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
     trace = engine.trace(source_name, folder=folder)
     layout = detect_layout(source_name, folder=folder, given=wish.layout) if address == DEFAULT else wish.layout
     header = engine.header(source_name, folder=folder, layout=layout)
-    _check_source(trace, address, population, declared)
+    new_population = None if public else _new_population(wish, declared.file)
+    _check_source(trace, address, population, declared, is_new=new_population is not None)
     _refuse_person_as_header(trace.files[0].name if trace.files else source_name, header.names)
-    columns = {
-        column: dict(proposed) for column, proposed in engine.columns(source_name, folder=folder, layout=layout).items()
-    }
+    columns = with_last_years(engine.columns(source_name, folder=folder, layout=layout))
     settings: dict[str, Any] = {"source": source_name} | ({} if address == DEFAULT else {"engine": address})
     settings |= layout.settings()
     if public:
         settings["public"] = True
     elif population is not None:
         settings["population"] = population
+    elif (shared := _population_through(wish, declared.file)) is not None:
+        settings["population"] = shared
     elif wish.budget is not None:
         settings["budget"] = {"epsilon": wish.budget.epsilon, "delta": wish.budget.delta}
     if person is not None:
-        settings |= {"person": person} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
+        settings |= {"person": person if isinstance(person, str) else dict(person)} | (
+            {"rows_per_person": rows_per_person} if rows_per_person else {}
+        )
     if ends is not None:
         settings |= {"ends": list(ends)} | ({"rows_per_person": rows_per_person} if rows_per_person else {})
     candidates = list(named_candidates(columns, declared.file.tables.values()))
@@ -156,7 +163,59 @@ def propose_table(wish: TableWish, declared: DeclaredTables) -> TableDraft:
         source_columns=tuple(columns),
         person_candidates=tuple(candidates),
         read_from_data=(_TYPES_READ, *([_REPEATS_READ] if wish.looks_for_persons else [])),
+        public_facts=() if new_population is None else (_new_population_words(population, new_population),),
+        new_population=new_population,
     )
+
+
+def _population_through(wish: TableWish, file: ProjectFile) -> str | None:
+    """The population of the table that persons are reached through, where it is one that tables can share."""
+    if wish.budget is not None or not isinstance(wish.person, Mapping):
+        return None
+    through = wish.person.get("through", "").lower()
+    populations = [table.population for name, table in file.tables.items() if name.lower() == through]
+    return populations[0] if populations and populations[0] in file.populations else None
+
+
+def _new_population(wish: TableWish, file: ProjectFile) -> dict[str, Any] | None:
+    """The budget of a population that is declared with the table; None where it has none, or one that is declared."""
+    name, budget = wish.population, wish.budget
+    if name is None or budget is None:
+        return None
+    same = [each for each in sorted(file.populations) if each.lower() == name.lower()]
+    if same:
+        raise UsageError(
+            f"there is already a population {same[0]!r}, which has its own budget",
+            hint=Message("leave ", Flag("epsilon"), " and ", Flag("delta"), " out; the table shares that budget"),
+        )
+    if not name.strip() or not name.isprintable() or len(name) > 100:
+        raise UsageError("a population's name must be printable text of at most 100 characters")
+    for table in file.tables.values():
+        if table.population.lower() == name.lower():
+            raise UsageError(
+                f"{table.name!r} has a budget of its own under the name {table.population!r}",
+                hint=f"to share it, {shared_budget_hint(table.population)}",
+            )
+    return {"epsilon": budget.epsilon, "delta": budget.delta}
+
+
+def _new_population_words(name: str | None, budget: Mapping[str, Any]) -> str:
+    delta = f", delta {exact.show(budget['delta'])}" if budget["delta"] else ""
+    return (
+        f"population {name!r} is new: all answers about its people together may spend epsilon "
+        f"{exact.show(budget['epsilon'])}{delta}"
+    )
+
+
+def once_each_population(drafts: Iterable[TableDraft]) -> Iterator[TableDraft]:
+    """Drafts that are declared together: the first of those that share a new population declares it."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    for draft in drafts:
+        population = draft.settings.get("population")
+        is_second = population in declared and declared[population] == draft.new_population
+        if draft.new_population is not None and population is not None:
+            declared.setdefault(population, draft.new_population)
+        yield replace(draft, new_population=None) if is_second else draft
 
 
 def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
@@ -164,11 +223,16 @@ def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
     _check_name(draft.name, declared.file)
     address, population = draft.settings.get("engine", DEFAULT), draft.settings.get("population")
     engine = declared.engine.at(check_address(address, where="--engine"))
-    _check_source(engine.trace(draft.settings["source"], folder=declared.folder), address, population, declared)
+    is_new = draft.new_population is not None
+    if is_new and population in declared.file.populations:
+        raise UsageError(f"there is already a population {population!r}, which has its own budget")
+    trace = engine.trace(draft.settings["source"], folder=declared.folder)
+    _check_source(trace, address, population, declared, is_new=is_new)
     person = draft.settings.get("person")
     if isinstance(person, str) and person not in draft.source_columns and "," in person:
         raise _several_person_columns(person)
-    for person_column in (*draft.identity_columns, *draft.settings.get("ends", ())):
+    on = [str(person.get("on"))] if isinstance(person, Mapping) else []
+    for person_column in (*draft.identity_columns, *on, *draft.settings.get("ends", ())):
         if person_column not in draft.source_columns:
             raise UsageError(
                 f"there is no column {person_column[:60]!r} in the source",
@@ -193,15 +257,32 @@ def _check_name(name: str, file: ProjectFile) -> None:
         )
 
 
-def _check_source(trace: SourceTrace, address: str, population: str | None, declared: DeclaredTables) -> None:
-    """Refuse a source that is declared already, but for the same population, and a population that is not declared."""
+def _check_source(
+    trace: SourceTrace, address: str, population: str | None, declared: DeclaredTables, *, is_new: bool
+) -> None:
+    """Refuse a source that is declared already, but for the same population, and a population that is not declared.
+
+    is_new: the population is declared with the table.
+    """
     file = declared.file
     for name, table in file.tables.items():
         other = _trace_declared(file.raw[name], declared.folder, declared.engine, beside=address)
         if is_same_source(other, trace) and (population is None or table.population != population):
             raise _already_declared(name, table.population, declared=table.population in file.populations)
-    if population is not None and population not in file.populations:
-        raise UsageError(f"there is no population {population[:60]!r}", hint=shared_budget_hint(population))
+    if population is not None and population not in file.populations and not is_new:
+        raise _no_population(population, file)
+
+
+def _no_population(name: str, file: ProjectFile) -> UsageError:
+    """A population that is not declared: perhaps the name of another, or of a table with a budget of its own."""
+    own = [table.population for table in file.tables.values() if table.population.lower() == name.lower()]
+    if own and own[0] not in file.populations:
+        hint = Message(f"to share the budget of table {own[0]!r}, {shared_budget_hint(own[0])}")
+    elif others := closest_name_hint(name, file.populations):
+        hint = Message(others if others.endswith("?") else f"{others};", " ", Flag("epsilon", 1), " makes a new one")
+    else:
+        hint = Message(Flag("epsilon", 1), " makes it, with this budget")
+    return UsageError(f"there is no population {name[:60]!r}", hint=hint)
 
 
 def refuse_other_unit(table: Table, naming: Naming, *, state: LedgerState) -> None:

@@ -45,16 +45,21 @@ def _unit_sentences(draft: TableDraft) -> Iterator[str]:
         yield "Each row is a different person."
 
 
+def _budget_words(budget: Mapping[str, Any]) -> Iterator[str]:
+    delta = f", delta {exact.show(Fraction(budget['delta']))}" if budget.get("delta") else ""
+    yield f"All answers about them together may spend epsilon {exact.show(Fraction(budget['epsilon']))}{delta}."
+
+
 def _budget_sentences(draft: TableDraft, inherited: Budget | None) -> Iterator[str]:
     settings = draft.settings
     if settings.get("public"):
         return
     if "population" in settings:
         yield f"The people share the budget of {settings['population']}."
+        if draft.new_population is not None:
+            yield from _budget_words(draft.new_population)
     elif "budget" in settings:
-        budget = settings["budget"]
-        delta = f", delta {exact.show(Fraction(budget['delta']))}" if budget.get("delta") else ""
-        yield f"All answers about them together may spend epsilon {exact.show(Fraction(budget['epsilon']))}{delta}."
+        yield from _budget_words(settings["budget"])
     elif inherited is not None:
         yield f"All answers about them together may spend epsilon {exact.show(inherited.epsilon)}, as the project says."
     else:
@@ -82,6 +87,8 @@ def column_words(settings: Mapping[str, Any]) -> str:
 
     >>> column_words({"type": "integer", "low": 0, "high": 120})
     'whole numbers from 0 to 120'
+    >>> column_words({"type": "date", "format": "m/d/yy", "high": "2026-12-31"})
+    'days up to 2026-12-31, written m/d/yy; sums need both bounds'
     >>> column_words({"type": "category", "values": ["1", "2"], "labels": {"1": "male"}})
     'one of 1 (male), 2; anything else counts as missing'
     """
@@ -102,15 +109,17 @@ def column_words(settings: Mapping[str, Any]) -> str:
 
 def _ordered_words(settings: Mapping[str, Any], noun: str) -> str:
     ends = {key: _bound(settings[key]) for key in ("low", "high") if key in settings}
+    needs = ""
     if len(ends) == 2:
         words = f"{noun} from {ends['low']} to {ends['high']}"
     elif ends:
-        words = f"{noun} {'from' if 'low' in ends else 'up to'} {next(iter(ends.values()))}; sums need both bounds"
+        words = f"{noun} {'from' if 'low' in ends else 'up to'} {next(iter(ends.values()))}"
+        needs = "sums need both bounds"
     else:
-        words = f"{noun}; sums, averages and quantiles need bounds"
+        words, needs = noun, "sums, averages and quantiles need bounds"
     written = f"written {settings['format']}" if "format" in settings else ""
     binned = f"in {settings['bins']} bins" if "bins" in settings else ""
-    return ", ".join(filter(None, (words, written, binned)))
+    return "; ".join(filter(None, (", ".join(filter(None, (words, written, binned))), needs)))
 
 
 def _bound(value: object) -> str:

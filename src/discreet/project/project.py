@@ -10,7 +10,7 @@ release = clinic.sql("select disease, count(*) n from patients group by disease"
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -30,7 +30,13 @@ from discreet.ledger.ledger_location import LedgerLocation
 from discreet.project import budget, publications
 from discreet.project.budget import BudgetStatus, budget_of
 from discreet.project.code_book import CodeBook
-from discreet.project.declaration import DeclaredTables, TableWish, check_draft, draft_table
+from discreet.project.declaration import (
+    DeclaredTables,
+    TableWish,
+    check_draft,
+    draft_table,
+    once_each_population,
+)
 from discreet.project.folder import (
     ledger_path,
     make_project_folder,
@@ -38,6 +44,7 @@ from discreet.project.folder import (
     refuse_other_mark,
     refuse_state_inside,
 )
+from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft
 from discreet.project.version_erasure import ErasureReport
 from discreet.project.versions import RemovalReport, Versions
@@ -300,7 +307,7 @@ class Project:
         source: str | PathLike[str] | object,
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,
@@ -318,7 +325,8 @@ class Project:
 
         The owner may edit the proposal. From then on discreet.toml, not the data, defines the columns. Bounds and
         categories are never proposed, because they would be read from the data; a code book, which is public, says
-        them (docs/guides/declaring.md).
+        them (docs/guides/declaring.md). `person`: the column that identifies the person of each row, or {"through":
+        "visits", "on": "visit"} where rows refer to rows of another table.
         """
         if not isinstance(source, str | PathLike):
             from discreet.project.frame_source import stored_frame
@@ -340,7 +348,7 @@ class Project:
         source: str | PathLike[str],
         *,
         name: str | None = None,
-        person: str | None = None,
+        person: str | Mapping[str, str] | None = None,
         rows_per_person: int | None = None,
         ends: tuple[str, str] | None = None,
         epsilon: object = None,
@@ -381,7 +389,13 @@ class Project:
     def draft_text(self, draft: TableDraft) -> str:
         """All of discreet.toml, as `add_draft` would write it. Refused where it does not hold together."""
         check_draft(draft, self._declared_tables())
-        text = text_with_table(self.folder / NAME, draft.name, draft.settings, draft.declared_columns)
+        text = text_with_table(
+            self.folder / NAME,
+            draft.name,
+            draft.settings,
+            with_last_years(draft.declared_columns),
+            populations=draft.population_settings,
+        )
         read_project(parse_toml(text, name=NAME, error=ProjectError))
         return text
 
@@ -389,7 +403,7 @@ class Project:
         """Write several drafts into discreet.toml: all of them, or none."""
         before = read_text(self.folder / NAME)
         try:
-            return [self.add_draft(draft) for draft in drafts]
+            return [self.add_draft(draft) for draft in once_each_population(drafts)]
         except BaseException:
             write(self.folder / NAME, before)
             self._reload_file()

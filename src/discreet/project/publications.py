@@ -388,7 +388,7 @@ def synthesize(
     """
     from discreet.synth.fit_request import PERSONS, FitRequest, constraints_of
     from discreet.synth.fit_task import no_progress
-    from discreet.synth.persons.person_fit import fit_persons, settle_kind
+    from discreet.synth.persons.person_fit import fit_persons, rows_note, settle_kind
     from discreet.synth.persons.tables_fit import fit_tables
     from discreet.synth.synthesis import synthesize
 
@@ -419,7 +419,9 @@ def synthesize(
             progress=progress or no_progress,
             announce=announce or (lambda note: None),
         )
-    request = settle_kind(request, session)
+    wish, request = request, settle_kind(request, session)
+    if announce is not None and (note := rows_note(wish, request, session)) is not None:
+        announce(note)
     if request.kind == PERSONS:
         return fit_persons(
             request,

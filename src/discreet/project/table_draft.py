@@ -48,7 +48,8 @@ class TableDraft:
     `settings`: the keys of [tables.NAME], as discreet.toml has them: source, person, budget and so on. `columns`: every
     column that is proposed, the one of the person included; `declared_columns` are those that would be written.
     `read_from_data`: what was proposed by looking at rows, in sentences for the owner. `public_facts`: what was taken
-    from a code book. `source_columns`: all columns of the source, in its order.
+    from a code book or said by flags. `source_columns`: all columns of the source, in its order. `new_population`: the
+    budget of the table's population, where that is declared with it.
     """
 
     name: str
@@ -58,6 +59,13 @@ class TableDraft:
     person_candidates: tuple[PersonCandidate, ...] = ()
     read_from_data: tuple[str, ...] = ()
     public_facts: tuple[str, ...] = ()
+    new_population: Mapping[str, Any] | None = None
+
+    @property
+    def population_settings(self) -> dict[str, dict[str, Any]]:
+        """The population that would be written with the table, by its name; none where it is declared already."""
+        name = self.settings.get("population")
+        return {} if self.new_population is None or name is None else {name: {"budget": self.new_population}}
 
     @property
     def identity_columns(self) -> tuple[str, ...]:
@@ -106,4 +114,4 @@ class TableDraft:
 
     def toml(self) -> str:
         """The text that would be added to discreet.toml."""
-        return table_text(self.name, self.settings, self.declared_columns)
+        return table_text(self.name, self.settings, self.declared_columns, populations=self.population_settings)

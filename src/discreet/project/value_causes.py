@@ -70,10 +70,10 @@ def day_order_notes(table: Table, *, folder: Path, engine: Engine) -> list[str]:
     for column in columns:
         texts = [text for text in cells[column.name] if cell_code(column, text) is not None]
         form = swapped[column.name]
-        if texts and fit_moment(form, texts):
+        if texts and fit_moment(form.words, texts):
             notes.append(
                 f"{column.name}: no date seen tells day and month apart; where they are the other way around, declare "
-                f'format = "{form}"'
+                f'format = "{form.text}"'
             )
     return notes
 
@@ -189,14 +189,14 @@ def _spelled(word: str, lost: Counter[str]) -> list[str]:
     return [each for each in dict.fromkeys((word, word.capitalize(), word.upper())) if each in there]
 
 
-def _swapped(column: Column) -> str | None:
+def _swapped(column: Column) -> MomentFormat | None:
     """The format of a column of dates with day and month the other way around."""
     if not isinstance(column, MomentColumn) or column.format is None:
         return None
     words = column.format.words
     if "%d" not in words or "%m" not in words:
         return None
-    return words.replace("%d", "%\0").replace("%m", "%d").replace("%\0", "%m")
+    return replace(column.format, words=words.replace("%d", "%\0").replace("%m", "%d").replace("%\0", "%m"))
 
 
 def _quoted(text: str) -> str:

@@ -116,6 +116,19 @@ def cause_notes(project: Project, table: Table, making: DeclarationOutcome) -> S
     return ()
 
 
+def first_cause_notes(project: Project, table: Table) -> list[str]:
+    """Why values of a table that was just declared will not fit, as far as the first rows tell: before it is made."""
+    from discreet.project.value_causes import ROWS_LOOKED_AT, likely_causes
+
+    with suppress(DiscreetError, OSError):
+        engine = project.curator.engine.at(table.engine)
+        every = {column.name: 1 for column in table.schema.columns}
+        causes, is_complete = likely_causes(table, every, folder=project.folder, engine=engine)
+        where = "" if is_complete else f" (of the first {ROWS_LOOKED_AT:,} rows)"
+        return [f"{str(cause).replace('did not fit', 'do not fit')}{where}" for cause in causes]
+    return []
+
+
 def day_order_notes(project: Project, table: Table) -> list[str]:
     """Columns of dates of which only the owner can say which number is the day."""
     from discreet.project import value_causes

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from discreet.engines.content_fault import ContentFault
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import Command, DiscreetError, Message, UsageError
@@ -251,23 +252,25 @@ class Versions:
         owner, and for `refresh`. A question must not fail in a way that tells of one person.
         """
         number = self.ledger.next_version(table.name)
+        if self.records.newest_record(table) is not None:  # another process made it since we looked
+            return
         if table.schema.unit.ends:  # whether it is too large is for the owner, too
             raise UsageError(
                 f"table {table.name!r} has no version yet",
                 hint=Message("ask the owner to run ", Command("refresh", table.name)),
             )
-        self._check_headers(table)
-        declared_limit(table)
-        self._check_population(table)
+        try:
+            self._check_headers(table)
+            declared_limit(table)
+            self._check_population(table)
+        except ContentFault:
+            raise _not_made(table) from None
         try:
             self._make(table.name, number=number)
         except UsageError:
             self.ledger.refresh()
             if self.records.newest_record(table) is None:  # else another process was first, and made the same
-                raise UsageError(
-                    f"table {table.name!r} could not be made from its source",
-                    hint=Message("ask the owner to run ", Command("refresh", table.name), ", which says why"),
-                ) from None
+                raise _not_made(table) from None
 
     def _check_headers(self, table: Table) -> None:
         """Refuse where a declared column, or one on the way to the person, stands in no header."""
@@ -293,6 +296,14 @@ class Versions:
         """Refuse a table whose people the ledger knows under another population."""
         state = self.ledger.refresh()
         refuse_second_budget(self.records.sources(table), versions=state.versions, is_fixed=state.is_fixed)
+
+
+def _not_made(table: Table) -> UsageError:
+    """What whoever asks is told where the rows of a table keep it from being made."""
+    return UsageError(
+        f"table {table.name!r} could not be made from its source",
+        hint=Message("ask the owner to run ", Command("refresh", table.name), ", which says why"),
+    )
 
 
 def _read_against(query: ParsedQuery, versions: Sequence[Version]) -> bool:

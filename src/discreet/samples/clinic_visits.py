@@ -23,6 +23,7 @@ VISITS = SampleTable(
         SampleColumn(name="cost", type="decimal", low=0, high=500, label="Cost of the visit"),
         SampleColumn(name="emergency", type="boolean", label="Whether it was an emergency"),
     ),
+    add_flags=(("population", "clinic"), ("epsilon", 1.5)),
 )
 PATIENTS = SampleTable(
     name="patients",
@@ -32,6 +33,7 @@ PATIENTS = SampleTable(
         SampleColumn(name="sex", type="category", values={"1": "female", "2": "male"}, label="Sex"),
         SampleColumn(name="town", type="category", values=TOWNS, label="Town where the patient lives"),
     ),
+    add_flags=(("population", "clinic"),),
 )
 
 

@@ -8,7 +8,7 @@ text stays text.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -174,16 +174,19 @@ def type_name(column: Column) -> str:
     )
 
 
-def short_year_notes(columns: Iterable[Column]) -> list[str]:
-    """Columns of dates whose years have two digits, if no `high` says in which century they are."""
+def short_year_notes(columns: Iterable[Column], *, declared: bool = False) -> list[str]:
+    """Columns of dates whose years have two digits, if no `high` says in which century they are; `declared`: or one."""
     notes = []
     for column in columns:
-        form = column.format if isinstance(column, MomentColumn) and column.high is None else None
-        if form is not None and form.has_short_year:
-            first, last = form.last_year - 99, form.last_year
+        form = column.format if isinstance(column, MomentColumn) else None
+        if not isinstance(column, MomentColumn) or form is None or not form.has_short_year:
+            continue
+        years = f"{column.name}: years have two digits, and are read as {form.last_year - 99} to {form.last_year}"
+        if column.high is None:
+            notes.append(f"{years}. Declare high to change this: with high = 2010-12-31, 47 is 1947")
+        elif declared:
             notes.append(
-                f"{column.name}: years have two digits, and are read as {first} to {last}. Declare high to change "
-                "this: with high = 2010-12-31, 47 is 1947"
+                f"{years}, because high is {str(column.label(column.high))[:10]}; another high can move the century"
             )
     return notes
 
@@ -202,6 +205,18 @@ def moment_code(value: object, type_: Literal["date", "timestamp"]) -> Fraction:
         raise ValueError("the date is not in the calendar") from None
     micros = (utc - EPOCH) // timedelta(microseconds=1)
     return Fraction(micros) if type_ == "timestamp" else Fraction(micros, 86_400_000_000)
+
+
+def code_labels(columns: Iterable[Column]) -> dict[str, dict[str, str]]:
+    """What the values of categories are called for people, by column; none of columns without labels."""
+    return {
+        column.name: dict(column.labels) for column in columns if isinstance(column, CategoryColumn) and column.labels
+    }
+
+
+def shown_label(labels: Mapping[str, Mapping[str, str]], name: str, value: Label) -> Label:
+    """A value as people read it: by its label, where it has one."""
+    return labels[name].get(value, value) if name in labels and isinstance(value, str) else value
 
 
 def _plain_step(step: Fraction) -> bool:

@@ -24,17 +24,42 @@ def add_table(path: Path, name: str, settings: Mapping[str, Any], columns: Mappi
 
 
 def text_with_table(
-    path: Path, name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]
+    path: Path,
+    name: str,
+    settings: Mapping[str, Any],
+    columns: Mapping[str, Mapping[str, Any]],
+    *,
+    populations: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """The text of the file at `path` with [tables.NAME] and its columns appended; comments and order stay."""
-    return _with_table(_parsed(path), name, settings, columns)
+    """The text of the file at `path` with [tables.NAME] and its columns appended; comments and order stay.
+
+    `populations`: new ones, which are appended as well.
+    """
+    return _with_table(_with_populations(_parsed(path), populations or {}), name, settings, columns)
 
 
-def table_text(name: str, settings: Mapping[str, Any], columns: Mapping[str, Mapping[str, Any]]) -> str:
+def table_text(
+    name: str,
+    settings: Mapping[str, Any],
+    columns: Mapping[str, Mapping[str, Any]],
+    *,
+    populations: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
     """[tables.NAME] and its columns alone, as they would be appended."""
     import tomlkit
 
-    return _with_table(tomlkit.document(), name, settings, columns)
+    return _with_table(_with_populations(tomlkit.document(), populations or {}), name, settings, columns)
+
+
+def _with_populations(document: TOMLDocument, populations: Mapping[str, Mapping[str, Any]]) -> TOMLDocument:
+    import tomlkit
+
+    for name, settings in populations.items():
+        section = tomlkit.table()
+        for key, value in settings.items():
+            section.add(key, _item(value))
+        document.setdefault("populations", tomlkit.table(is_super_table=True)).add(name, section)
+    return document
 
 
 def _with_table(

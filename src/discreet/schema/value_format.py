@@ -12,7 +12,8 @@ never by a row, so that no row changes how another one is read.
 
 A format of moments, in words: %d %m %H %I take one digit or two, unless they touch other digits; %b and %B both take
 English names of months, long or of three letters; %f takes one to nine digits. Without a day it is the first, without
-a month it is January, without a time it is midnight. A blank in a format is one or more.
+a month it is January, without a time it is midnight. A blank in a format is one or more. In letters, a single d, m or h
+says that no 0 stands before one digit where such a moment is written (m/d/yy: 4/18/47); it is read either way.
 
 A year of two digits is the latest one with these digits that is not after the year of `high`; without a `high` it lies
 in 1969 to 2068.
@@ -23,7 +24,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import SchemaError
@@ -67,6 +68,14 @@ _SAME = {"Y": "year", "y": "year", "m": "month", "b": "month", "B": "month", "d"
 _LETTERS = re.compile(r"y+|Y+|m+|M+|d+|D+|h+|H+|s+|S+|f+|am/pm|AM/PM|a|tt|.", re.DOTALL)
 
 
+#: The words of strftime in letters; without the first letter, those that may be unpadded have no 0 before one digit.
+_LETTERS_OF = {"%d": "dd", "%m": "mm", "%Y": "yyyy", "%y": "yy", "%b": "mmm", "%B": "mmmm", "%H": "hh", "%I": "hh",
+               "%M": "mm", "%S": "ss", "%f": "ffffff", "%p": "tt"}  # fmt: skip
+
+#: The words that may have one digit.
+SHORT_WORDS = ("%d", "%m", "%H", "%I")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberFormat:
     """How numbers are written. `thousands`: "" for none."""
@@ -78,10 +87,14 @@ class NumberFormat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentFormat:
-    """How moments are written: a format in words of strftime. `last_year`: of years of two digits the latest."""
+    """How moments are written: a format in words of strftime. `last_year`: of years of two digits the latest.
+
+    `unpadded`: the words, such as "%d", that have no 0 before one digit where moments are written.
+    """
 
     words: str
     last_year: int = LAST_YEAR
+    unpadded: tuple[str, ...] = ()
 
     def parts(self) -> tuple[str, ...]:
         """Its words, such as "%d", and what stands between them, character by character.
@@ -90,6 +103,17 @@ class MomentFormat:
         ('%d', '.', '%m', '.', '%Y')
         """
         return tuple(re.findall(r"%.|.", self.words))
+
+    @property
+    def text(self) -> str:
+        """The format as it is declared: in letters where these say more.
+
+        >>> MomentFormat(words="%m/%d/%y").text, MomentFormat(words="%m/%d/%y", unpadded=("%m", "%d")).text
+        ('%m/%d/%y', 'm/d/yy')
+        """
+        if not self.unpadded:
+            return self.words
+        return "".join(_LETTERS_OF.get(part, part)[part in self.unpadded :] for part in self.parts())
 
     @property
     def has_short_year(self) -> bool:
@@ -193,7 +217,8 @@ def read_moment_format(data: Mapping[str, Any], *, last_year: int | None, where:
         _check_words(words)
     except ValueError as problem:
         raise SchemaError(f"{where} format {text!r} {problem}", hint='such as "%d.%m.%Y", or "dd.mm.yyyy"') from None
-    return MomentFormat(words=words, last_year=LAST_YEAR if last_year is None else last_year)
+    form = MomentFormat(words=words, last_year=LAST_YEAR if last_year is None else last_year)
+    return replace(form, unpadded=() if "%" in text else _single_letters(text.strip(), form.parts()))
 
 
 def _is_word(value: Any) -> bool:
@@ -252,6 +277,12 @@ def _from_letters(text: str) -> str:
             case _:
                 words.append(run)
     return "".join(words)
+
+
+def _single_letters(text: str, words: Sequence[str]) -> tuple[str, ...]:
+    """The words that a format in letters has as a single letter, which may have one digit."""
+    runs = zip(_LETTERS.findall(text), words, strict=True)
+    return tuple(word for run, word in runs if word in SHORT_WORDS and len(run) == 1)
 
 
 def _check_words(words: str) -> None:

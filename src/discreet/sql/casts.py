@@ -64,7 +64,7 @@ def _cast(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
             round_to_digits(_number(operand), 0, "nearest"), Fraction(low), Fraction(high), reader
         )
     if kind == exp.DType.DECIMAL:
-        return _decimal(reader, operand, [int(str(each.this)) for each in to.expressions])
+        return _decimal(reader, operand, [_digits(each.this) for each in to.expressions])
     if kind in _FLOATS:
         return _number(operand)
     if kind == exp.DType.BOOLEAN:
@@ -76,6 +76,13 @@ def _cast(reader: ScalarReader, node: exp.Expr) -> TypedExpression:
     if kind == exp.DType.TEXT:
         return _text(operand)
     raise Refused("this type is not supported", hint="use INTEGER, DECIMAL(18, 2), DOUBLE, BOOLEAN, DATE or TIMESTAMP")
+
+
+def _digits(size: exp.Expr) -> int:
+    """The 18 of DECIMAL(18, 2)."""
+    if not isinstance(size, exp.Literal) or size.is_string or not size.this.isdigit():
+        raise Refused("DECIMAL needs whole numbers of digits", hint="use DECIMAL(18, 2)")
+    return int(size.this)
 
 
 def _kind(to: exp.DType) -> Kind:

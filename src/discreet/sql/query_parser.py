@@ -357,7 +357,8 @@ class _Select:
             node = clause.args.get("expression") if isinstance(clause, exp.Limit | exp.Offset) else None
             if [key for key, value in clause.args.items() if value and key != "expression"]:
                 node = None
-            if not isinstance(node, exp.Literal) or not str(node.this).isdigit() or len(str(node.this)) > 9:
+            is_number = isinstance(node, exp.Literal) and not node.is_string
+            if node is None or not is_number or not str(node.this).isdigit() or len(str(node.this)) > 9:
                 raise self.source.refusal(f"{name.upper()} needs a whole number", at=self.source.clause(name.upper()))
             if not order:
                 raise self.source.refusal(

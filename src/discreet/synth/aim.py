@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -33,6 +33,7 @@ from discreet.synth.fit_task import (
     is_noise_large,
     marginal_of,
     mean_noise_size,
+    measure_histograms_again,
     measure_marginals,
 )
 from discreet.synth.independent import independent
@@ -41,6 +42,9 @@ from discreet.synth.resolution import Resolutions, axes_of
 #: Of every round's share this goes to the choice, the rest to the measurement; and where shares are of a pure epsilon,
 #: of which a choice needs more.
 SELECTION, PURE_SELECTION = Fraction(1, 10), Fraction(3, 10)
+
+#: Of a pure epsilon the histograms get so many times what as many rounds would: what is split loses by it.
+PURE_HISTOGRAMS = Fraction(5, 4)
 
 #: Where nobody says how many rounds, so many for each column; where noise is large, fewer and larger ones tell more,
 #: and marginals of three columns are only noise.
@@ -92,7 +96,7 @@ def aim(task: FitTask) -> ModelFit:
     if program.is_pure:  # of which the same numbers cost more in two steps than in one
         share = large
     histograms = task.measure_histograms(
-        share * (1 - SELECTION) * width,
+        share * (1 - SELECTION) * width * (PURE_HISTOGRAMS if program.is_pure else 1),
         more=(large - share) * (1 - SELECTION) * width,
         few=lambda total: is_noise_large(total, program.law(share)),
     )
@@ -106,7 +110,7 @@ def aim(task: FitTask) -> ModelFit:
     bound = [axes for axes, _ in task.constraints.on(histograms.attributes, histograms.total).allowed]
     shape = EliminationGraph(histograms.sizes, [*bound, *(each.attributes for each in measured)])
     state = _State(model=start, measured=measured, share=share, shape=shape)
-    choices = _Choices(task, histograms, workload(task, histograms, order=task.workload or (2 if few else 3)))
+    choices = _Choices(task, histograms, workload(task, histograms, order=task.workload or (2 if few else 3)), few=few)
     while program.share_left > 0:
         task.progress("rounds", float(1 - program.share_left / budget))
         state = _round(task, histograms, choices, state, budget=budget)
@@ -131,10 +135,11 @@ class _Choices:
     more than a part of them is asked for over groups of its cells as well.
     """
 
-    def __init__(self, task: FitTask, histograms: MeasuredHistograms, sets: list[Axes]) -> None:
+    def __init__(self, task: FitTask, histograms: MeasuredHistograms, sets: list[Axes], *, few: bool) -> None:
         self._sets = sets
         self._total = histograms.total
         self._is_weighted = bool(task.weights)
+        self.ends_quietly = task.program.is_pure and few
         self.resolutions = Resolutions(histograms)
 
     def under(self, law: Law) -> list[MarginalSet]:
@@ -163,6 +168,8 @@ def _round(
     """Choose, measure, fit. The last round measures with all that is left, to the last digit."""
     program = task.program
     own, share, last = _choose_marginal(task, histograms, choices, state, budget)
+    if isinstance(own, list):
+        return replace(state, measured=(*state.measured, *own))
     law = program.law(program.share_left if last else share * (1 - _selection(program)))
     (noisy,) = histograms.cut.measure([own], [law])
     measured = (*state.measured, as_measurement(histograms.sizes, own, noisy, law))
@@ -190,8 +197,8 @@ def _is_quiet(moved: float, law: Law, size: int) -> bool:
 
 def _choose_marginal(
     task: FitTask, histograms: MeasuredHistograms, choices: _Choices, state: _State, budget: Fraction
-) -> tuple[MarginalSet, Fraction, bool]:
-    """The marginal to measure, the round's share, and whether it is the last.
+) -> tuple[MarginalSet | list[MeasuredMarginal], Fraction, bool]:
+    """The marginal to measure, or what was measured in the end; the round's share, and whether it is the last.
 
     Whether the last round was quiet is a comparison of floats, which another machine may decide otherwise. A fit that
     goes on after it was broken off goes the way that the ledger holds: a step that is stored there for another share
@@ -214,9 +221,15 @@ def _choose_marginal_after(
     budget: Fraction,
     *,
     quiet: bool,
-) -> tuple[MarginalSet, Fraction, bool]:
-    """The choice of a round after one that was quiet, or was not."""
+) -> tuple[MarginalSet | list[MeasuredMarginal], Fraction, bool]:
+    """The choice of a round after one that was quiet, or was not.
+
+    Where shares are of a pure epsilon, and noise is large, there are no more after a quiet one: all that is left
+    measures the histograms once more, for pairs that noise hides would be paid for by every column.
+    """
     program = task.program
+    if quiet and choices.ends_quietly:
+        return measure_histograms_again(task, histograms, ()), program.share_left, True
     share = state.share * (ANNEAL if quiet else 1)
     last = program.share_left < 2 * share
     if last:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import UsageError
+from discreet.errors import Command, Message, UsageError
 
 #: The most bytes of a JSON document, and of all that an npz unpacks to.
 MOST_JSON = 2**28
@@ -109,7 +109,10 @@ def read(path: Path) -> tuple[Any, DocumentArrays]:
                 raise ValueError("it is too large")
             return _parsed(stream.read()), DocumentArrays(None)
     except OSError as problem:
-        raise UsageError(f"cannot read {path.name}: {problem.strerror}") from None
+        raise UsageError(
+            f"cannot read {path.name}: {problem.strerror}",
+            hint=Message("name the file of a model, such as ", Command("synth fit", "TABLE"), " saves"),
+        ) from None
 
 
 def _parsed(content: bytes) -> Any:

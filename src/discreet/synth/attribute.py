@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from discreet.errors import Refused
 from discreet.plan.cells import Axis, even_edges
 from discreet.plan.expressions import Expression
-from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, TextColumn, domain, nullable
+from discreet.schema.column import (
+    Column,
+    Label,
+    MomentColumn,
+    NumberColumn,
+    TextColumn,
+    code_labels,
+    domain,
+    nullable,
+    shown_label,
+)
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.value_shapes import ValueShape
 
@@ -57,6 +67,8 @@ class Attribute:
     between: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
+        if sum(self.outer) >= len(self.edges) - 1:  # constraints cut it into cells of their own
+            object.__setattr__(self, "outer", (0, 0))
         if not len(self.apart):
             object.__setattr__(self, "apart", np.zeros(self.fine, dtype=np.int64))
         if not len(self.groups):
@@ -112,6 +124,11 @@ class Attribute:
     def labels(self) -> tuple[Label, ...]:
         """The model's cells as people read them."""
         return tuple(self._label(self.drawn(cell)) for cell in range(self.size))
+
+    def shown_labels(self) -> tuple[Label, ...]:
+        """The same, with codes by what they are called where they have labels."""
+        called = code_labels([self.column])
+        return tuple(shown_label(called, self.name, label) for label in self.labels())
 
     def drawn(self, cell: int) -> NDArray[np.int64]:
         """The fine cells of one of the model's cells, without those at its ends that nothing is drawn from.

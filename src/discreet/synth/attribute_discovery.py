@@ -103,11 +103,14 @@ def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attrib
 
 
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:
-    """The values of text that enough people share. All other text is one more value."""
+    """The values of text that enough people share. All other text is one more value.
+
+    Where only NULL is shared by enough, text is told from NULL alone: a column may hold nothing else.
+    """
     share = needs.text_share(pure=program.is_pure)
     keys = {name: find_words(program, name, share=share, columns=len(needs.texts)) for name in needs.texts}
     words = {name: sorted_words(own)[:MOST_WORDS] for name, own in keys.items()}
-    return {name: attribute_of_words(name, own) for name, own in words.items() if own}
+    return {name: attribute_of_words(name, own) for name, own in words.items() if own or (None,) in keys[name].keys}
 
 
 def rows_for_words(program: Program, needs: UndeclaredColumns) -> int:
@@ -134,3 +137,8 @@ def has_no_words(attribute: Attribute) -> bool:
     return (
         attribute.of is not None and isinstance(attribute.column, CategoryColumn) and len(attribute.column.values) == 1
     )
+
+
+def is_empty(attribute: Attribute) -> bool:
+    """Whether it is a fitted attribute of text that seems to be NULL in all rows: other text is below its noise."""
+    return has_no_words(attribute) and attribute.null and attribute.weights[0] == 0 and attribute.weights[-1] > 0

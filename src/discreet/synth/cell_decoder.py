@@ -83,11 +83,11 @@ def arrow_column(column: Column, values: NDArray[np.int64]) -> pa.Array:
         case MomentColumn():
             return _fixed(plain, pa.timestamp("us"), missing)
         case BooleanColumn(format=BooleanFormat(true=true, false=false)):  # as the source spells them
-            return _strings((false[0], true[0])).take(_fixed(plain, pa.int64(), missing))
+            return string_column((false[0], true[0])).take(_fixed(plain, pa.int64(), missing))
         case BooleanColumn():
             return _bits(plain.astype(bool), missing)
         case CategoryColumn(values=names):
-            return _strings(names).take(_fixed(plain, pa.int64(), missing))
+            return string_column(names).take(_fixed(plain, pa.int64(), missing))
         case TextColumn():
             raise ValueError("text has no codes")
 
@@ -117,7 +117,8 @@ def _bits(values: NDArray[np.bool_], missing: NDArray[np.bool_]) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), len(values), [_valid(missing), bits])
 
 
-def _strings(texts: Sequence[str], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+def string_column(texts: Sequence[str], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Texts as a column; NULL where they are missing."""
     import pyarrow as pa
 
     encoded = [text.encode() for text in texts]
@@ -144,7 +145,7 @@ def _whole(column: NumberColumn) -> bool:
 def placeholders(name: str, start: int, count: int, codes: NDArray[np.int64] | None = None) -> pa.Array:
     """What stands for text: the column's name and a running number, different in every row; NULL where codes say so."""
     missing = None if codes is None else codes == NULL
-    return _strings([f"{name} {number}" for number in range(start + 1, start + count + 1)], missing)
+    return string_column([f"{name} {number}" for number in range(start + 1, start + count + 1)], missing)
 
 
 def arrow_table(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,17 @@ BODY, TAIL = 0.3, 0.9
 #: A tail that is so many standard deviations away from its curve is no such tail.
 AWAY = 4.5
 
+#: Laplace noise has long tails: what one cell alone shows must be so many standard deviations. One count that noise
+#: lifts far out would weigh more in a sum than all rows there.
+LONG_TAIL = 7.6
+
+#: A cell that is like no other must hold so many standard deviations of the noise, of either law: the last one weighs
+#: most in a sum, and nothing beside it says how many rows it has.
+ALONE, LAPLACE_ALONE = 3.1, 5.5
+
+#: The part of the rows that lies in a tail that noise hides, on the average; and how far it falls, in powers of e.
+USUAL_TAIL, FALL = 0.01, 3.0
+
 #: Steps of the fit of a curve, and the least number of cells that one is fitted to.
 STEPS, FEWEST = 60, 12
 
@@ -39,21 +51,27 @@ def smooth_weights(
     points: NDArray[np.bool_],
     sizes: Floats | None = None,
     has_tails: bool = False,
+    is_laplace: bool = False,
 ) -> Floats:
     """Weights from noisy counts of neighbouring cells with noise of this size.
 
     `base`: how many rows are expected in each cell, up to a factor, where nothing is known of it; `points`: cells that
     are like no other; `sizes`: how large values in each cell are, where cells widen with it: the last are the tail.
     `has_tails`: the ends lie near where rows are, so that those beyond what is seen are taken as they were counted.
+    `is_laplace`: of which law the noise is.
     """
     weights = np.zeros(len(noisy))
     for start, stop in _stretches(points):
-        weights[start:stop] = _even_out(noisy[start:stop], sd, base[start:stop])
+        if stop - start == 1 and points[start]:
+            limit = sd * (LAPLACE_ALONE if is_laplace else ALONE)
+            weights[start] = noisy[start] if noisy[start] > limit else 0.0
+        else:
+            weights[start:stop] = _even_out(noisy[start:stop], sd, base[start:stop], least=sd * LONG_TAIL * is_laplace)
     if has_tails:
-        _keep_tails(weights, noisy, base)
+        _keep_tails(weights, noisy, sd, base)
     if sizes is not None:
         cells = np.flatnonzero(~points & (sizes > 0))
-        weights[cells] = continue_tail(noisy[cells], weights[cells], sd, base[cells], sizes[cells])
+        weights[cells] = continue_tail(noisy[cells], weights[cells], sd, base[cells], sizes[cells], is_laplace)
     return weights
 
 
@@ -63,11 +81,11 @@ def _stretches(points: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
+def _even_out(noisy: Floats, sd: float, base: Floats, *, least: float = 0.0) -> Floats:
     """Stretches of cells in proportion to their base: split where two parts differ by more than noise explains.
 
     With S rows in a stretch of base B, a part of base b is expected to have S b / B; with k of n cells in it, the noise
-    of the difference has the variance sd^2 (k - 2 k b / B + n (b / B)^2).
+    of the difference has the variance sd^2 (k - 2 k b / B + n (b / B)^2). Parts differ by more than `least` rows.
     """
     weights, waiting = np.zeros(len(noisy)), [(0, len(noisy))]
     sums, bases = np.concatenate([[0.0], np.cumsum(noisy)]), np.concatenate([[0.0], np.cumsum(base)])
@@ -78,9 +96,8 @@ def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
             cells = np.arange(1, count)
             part = (bases[start + 1 : stop] - bases[start]) / whole
             variance = cells - 2 * cells * part + count * part**2
-            away = np.abs(sums[start + 1 : stop] - sums[start] - rows * part) / (
-                sd * np.sqrt(np.maximum(variance, 0.5))
-            )
+            difference = np.abs(sums[start + 1 : stop] - sums[start] - rows * part)
+            away = np.where(difference > least, difference, 0.0) / (sd * np.sqrt(np.maximum(variance, 0.5)))
             place = int(away.argmax())
             if away[place] > DIFFERENT:
                 waiting += [(start, start + 1 + place), (start + 1 + place, stop)]
@@ -91,21 +108,40 @@ def _even_out(noisy: Floats, sd: float, base: Floats) -> Floats:
     return weights
 
 
-def _keep_tails(weights: Floats, noisy: Floats, base: Floats) -> None:
-    """Give the cells before the first and after the last that have a weight what they hold together, at least 0."""
+def _keep_tails(weights: Floats, noisy: Floats, sd: float, base: Floats) -> None:
+    """Give the cells before the first and after the last that have a weight what they may hold together, falling."""
     seen = np.flatnonzero(weights > 0)
     first, last = (int(seen[0]), int(seen[-1]) + 1) if len(seen) else (len(weights), len(weights))
-    for own in (slice(0, first), slice(last, len(weights))):
-        whole = float(base[own].sum())
-        if whole > 0:
-            weights[own] = max(0.0, float(noisy[own].sum())) * base[own] / whole
+    usual = USUAL_TAIL * float(noisy.sum())
+    for own, outward in ((slice(0, first), -1), (slice(last, len(weights)), 1)):
+        counted = np.flatnonzero(noisy[own] != 0)  # what nobody seems to have is 0 to the last digit
+        if base[own][counted].sum() > 0 and usual > 0:
+            falling = base[own][counted] * np.exp(-FALL * np.arange(len(counted))[::outward] / len(counted))
+            rows = expected_rows(float(noisy[own].sum()), sd * math.sqrt(len(counted)), usual)
+            weights[own][counted] = rows * falling / float(falling.sum())
+
+
+def expected_rows(noisy: float, sd: float, usual: float) -> float:
+    """How many rows are expected where so many were counted with noise, if they are `usual` many on the average.
+
+    The mean of an exponential law of that mean, given a count with normal noise.
+
+    >>> [round(expected_rows(count, 20.0, 30.0)) for count in (-60.0, 0.0, 60.0, 1000.0)]
+    [5, 12, 47, 987]
+    """
+    middle = (noisy - sd**2 / usual) / sd
+    if middle < -6:  # as far out as this the quotient below is -1 / middle
+        return sd / -middle
+    return sd * (middle + NormalDist().pdf(middle) / NormalDist().cdf(middle))
 
 
 def _shrunk(rows: float, limit: float) -> float:
     return 0.0 if rows <= limit else rows * (1 - (limit / rows) ** 2)
 
 
-def continue_tail(noisy: Floats, weights: Floats, sd: float, base: Floats, sizes: Floats) -> Floats:
+def continue_tail(
+    noisy: Floats, weights: Floats, sd: float, base: Floats, sizes: Floats, is_laplace: bool = False
+) -> Floats:
     """The weights, with those of the tail by a curve that falls as the body does, where the noisy counts allow it.
 
     Of the base's own it is x^a exp(-b x), or exp(a log x - b (log x)^2), whichever is nearer.
@@ -124,7 +160,8 @@ def continue_tail(noisy: Floats, weights: Floats, sd: float, base: Floats, sizes
     tail = curve[start - first :]
     difference, spread = noisy[start:] - tail, np.sqrt(sd**2 + tail)
     whole = abs(float(difference.sum())) / math.sqrt(float((spread**2).sum()))
-    if not np.isfinite(tail).all() or whole > AWAY or (np.abs(difference) > AWAY * spread).any():
+    most = LONG_TAIL if is_laplace else AWAY
+    if not np.isfinite(tail).all() or whole > AWAY or (np.abs(difference) > most * spread).any():
         return weights
     return np.concatenate([weights[:start], tail])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet import exact
+from discreet.schema.category_labels import read_labels
 from discreet.schema.column import (
     BooleanColumn,
     CategoryColumn,
@@ -14,7 +15,7 @@ from discreet.schema.column import (
     TextColumn,
     type_name,
 )
-from discreet.schema.value_format import BooleanFormat
+from discreet.schema.value_format import BooleanFormat, read_moment_format, read_number_format
 
 
 def column_data(column: Column) -> dict[str, Any]:
@@ -29,8 +30,15 @@ def column_data(column: Column) -> dict[str, Any]:
         data["closed"] = column.closed
     if isinstance(column, CategoryColumn):
         data |= {"values": list(column.values), "other": column.other}
+        data |= {"labels": dict(column.labels)} if column.labels else {}
     if isinstance(column, BooleanColumn) and column.format is not None:
         data |= {"true": list(column.format.true), "false": list(column.format.false)}
+    if isinstance(column, MomentColumn) and column.format is not None:
+        data |= {"format": column.format.text, "last_year": column.format.last_year}
+    if isinstance(column, NumberColumn) and column.format is not None:
+        number_format = column.format
+        data |= {"decimal": number_format.decimal, "thousands": number_format.thousands}
+        data |= {"symbols": list(number_format.symbols)} if number_format.symbols else {}
     return data
 
 
@@ -39,21 +47,31 @@ def column_of(data: Any) -> Column:
     name, type_, constant = text_of(data["name"]), data["type"], flag_of(data["constant"])
     match type_:
         case "integer" | "decimal":
+            number_format = read_number_format(data, where="[format]")
             return NumberColumn(
-                name=name, type=type_, constant=constant, step=exact.read(data["step"]), **_ordered(data)
+                name=name,
+                type=type_,
+                constant=constant,
+                step=exact.read(data["step"]),
+                format=number_format,
+                **_ordered(data),
             )
         case "date" | "timestamp":
-            return MomentColumn(name=name, type=type_, constant=constant, **_ordered(data))
+            last_year = _whole(data["last_year"]) if "format" in data else None
+            moment_format = read_moment_format(data, last_year=last_year, where="[format]")
+            return MomentColumn(name=name, type=type_, constant=constant, format=moment_format, **_ordered(data))
         case "boolean":
             words = BooleanFormat(true=_words(data["true"]), false=_words(data["false"])) if "true" in data else None
             return BooleanColumn(name=name, constant=constant, closed=flag_of(data["closed"]), format=words)
         case "category":
+            values = tuple(text_of(value) for value in data["values"])
             return CategoryColumn(
                 name=name,
                 constant=constant,
                 closed=flag_of(data["closed"]),
-                values=tuple(text_of(value) for value in data["values"]),
+                values=values,
                 other=None if data["other"] is None else text_of(data["other"]),
+                labels=read_labels(data.get("labels"), values, where=f"column {name[:60]!r}:"),
             )
         case "text":
             return TextColumn(name=name, constant=constant)

@@ -19,13 +19,13 @@ from discreet.accounting.region import ValueSet
 from discreet.plan import algebra
 from discreet.plan.cells import even_edges
 from discreet.plan.expressions import Choose, Code, First, Member, Null, Number, Test, Whole
-from discreet.schema.column import MomentColumn, NumberColumn
+from discreet.schema.column import MOST_CODE, MomentColumn, NumberColumn
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL, draw_codes
-from discreet.synth.code_spans import Codes, CodeSpan, fine_of
+from discreet.synth.code_spans import Codes, fine_of
 from discreet.synth.constraints import PublicConstraints
 from discreet.synth.fine_cells import number_edges
-from discreet.synth.rules import ColumnOrder, Rule, StructuralZero
+from discreet.synth.rules import ColumnOrder, Rule, StructuralZero, possible_differences
 
 #: Differences below this are cells of their own.
 SINGLE = 64
@@ -62,13 +62,14 @@ def _has_difference(order: ColumnOrder, named: Mapping[str, Attribute], constrai
         and type(low.column) is type(high.column)
         and difference_name(order.low, order.high) not in named
         and len(lows) == 1 and not others and not counted and is_chain
+        and high.edges[-1] - low.edges[0] + 3 <= MOST_CODE  # bought ends can lie as far apart as codes go
     )  # fmt: skip
 
 
 def _is_about_null(rule: Rule, name: str) -> bool:
     """Whether a rule is an order, or says only that a column is never NULL."""
     return isinstance(rule, ColumnOrder) or (
-        isinstance(rule, StructuralZero) and rule.where == ((name, CodeSpan(intervals=(), null=True)),)
+        isinstance(rule, StructuralZero) and rule.is_never_null and rule.columns == (name,)
     )
 
 
@@ -195,6 +196,7 @@ def apply_differences(
         low, high = difference.between
         if low in attributes and high in attributes and not {low, high} <= fixed:
             work = _Difference(difference, attributes[low], attributes[high], generator)
+            codes[difference.name] = work.possible_codes(codes[difference.name])
             if not {low, high} & (fixed | made):  # whether the lower column is NULL is said by the difference
                 codes[low] = work.present_or_not(codes[difference.name], codes[low])
             made |= {low, high}
@@ -222,13 +224,21 @@ class _Difference:
     def __init__(self, own: Attribute, low: Attribute, high: Attribute, generator: np.random.Generator) -> None:
         self.own, self.low, self.high, self.generator = own, low, high, generator
         self.most = own.edges[-1] - 4
+        self.possible = possible_differences(own, {low.name: low, high.name: high})
+
+    def possible_codes(self, codes: Codes) -> Codes:
+        """Codes without those that say NULL of a column that is never NULL: others for them."""
+        rows = np.flatnonzero(~self.possible[fine_of(self.own, codes)])
+        codes = codes.copy()
+        codes[rows] = self._draw(len(rows), self.possible)
+        return codes
 
     def present_or_not(self, codes: Codes, lows: Codes) -> Codes:
         """The lower column, NULL where the difference says so, and there where it does not."""
         return np.where(codes >= self.most + 2, NULL, self._present(lows, self.low))
 
     def higher(self, codes: Codes, lows: Codes, highs: Codes) -> Codes:
-        """The higher column given the lower one."""
+        """The higher column given the lower one; beside one beyond its end it stays, and the row is mended later."""
         present = lows != NULL
         codes = self._agreeing(codes, present, (self.most + 2, self.most + 3), (self.most + 1,))
         made = np.where(codes == self.most + 2, self._present(highs, self.high), NULL)
@@ -236,18 +246,19 @@ class _Difference:
         room = self.high.edges[-1] - 1 - lows[rows]
         start, stop = self._steps(codes[rows], room)
         drawn = self.high.draw_between(lows[rows] + start, lows[rows] + stop, self.generator)
-        made[rows] = np.maximum(drawn, self.high.edges[0])
+        made[rows] = np.where(room < 0, highs[rows], np.clip(drawn, self.high.edges[0], self.high.edges[-1] - 1))
         return made
 
     def lower(self, codes: Codes, lows: Codes, highs: Codes) -> Codes:
-        """The lower column given the higher one."""
+        """The lower column given the higher one; beside one before its first value it stays, and is mended later."""
         present = highs != NULL
         codes = self._agreeing(codes, present, (self.most + 1, self.most + 3), (self.most + 2,))
         made = np.where(codes == self.most + 1, self._present(lows, self.low), NULL)
         rows = np.flatnonzero(present & (codes <= self.most))
-        start, stop = self._steps(codes[rows], highs[rows] - self.low.edges[0])
+        room = highs[rows] - self.low.edges[0]
+        start, stop = self._steps(codes[rows], room)
         drawn = self.low.draw_between(highs[rows] - stop + 1, highs[rows] - start + 1, self.generator)
-        made[rows] = np.minimum(drawn, self.low.edges[-1] - 1)
+        made[rows] = np.where(room < 0, lows[rows], np.clip(drawn, self.low.edges[0], self.low.edges[-1] - 1))
         return made
 
     def _agreeing(
@@ -267,6 +278,7 @@ class _Difference:
 
     def _draw(self, count: int, among: NDArray[np.bool_]) -> Codes:
         """Differences among some fine cells, by weight."""
+        among = among & self.possible if (among & self.possible).any() else among
         weights = np.where(among, self.own.weights, 0.0)
         chances = weights / weights.sum() if weights.sum() > 0 else among / among.sum()
         fine = self.generator.choice(len(chances), size=count, p=chances)

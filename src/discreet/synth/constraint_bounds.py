@@ -116,10 +116,18 @@ def stretch_to_constraints(
     stretched = [_stretch(attribute, _images(attribute.name, constraints.dependencies)) for attribute in attributes]
     try:
         if any(attribute.open for attribute in stretched):
-            check_satisfiable(constraints, stretched)
+            check_satisfiable(constraints, list(map(_within_bounds, stretched)))
     except UsageError:
         stretched = _stretch_to_cuts(constraints.rules, stretched, columns)
     return constraints.prepare_attributes(stretched)
+
+
+def _within_bounds(attribute: Attribute) -> Attribute:
+    """A column without the cells outside its bought bounds: there are hardly any rows."""
+    below, above = attribute.outer
+    if not attribute.open or not (below or above):
+        return attribute
+    return replace(_with_edges(attribute, attribute.edges[below : len(attribute.edges) - above]), outer=(0, 0))
 
 
 def _images(name: str, dependencies: Iterable[Dependency]) -> list[int]:

@@ -19,7 +19,7 @@ from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import FAR, Codes, CodeSpan
 from discreet.synth.known_counts import KnownCounts
 from discreet.synth.row_repair import repair_rows
-from discreet.synth.rules import ColumnOrder, Dependency, Rule, StructuralZero, table_of
+from discreet.synth.rules import ColumnOrder, Dependency, Rule, StructuralZero, possible_differences, table_of
 
 #: A constraint that would tell more cells apart than this leaves them as they are: rows are mended all the same.
 MOST_APART = 256
@@ -76,11 +76,25 @@ class PublicConstraints:
         )
 
     def allowed(self, attributes: Sequence[Attribute]) -> tuple[tuple[tuple[int, ...], NDArray[np.bool_]], ...]:
-        """For each rule the attributes that it is about, and which of their cells together hold a row that keeps it."""
+        """For each rule the attributes that it is about, and which of their cells together hold a row that keeps it.
+
+        A difference says nothing of a NULL that its columns cannot have.
+        """
         places = {attribute.name: place for place, attribute in enumerate(attributes)}
         named = {attribute.name: attribute for attribute in attributes}
-        return tuple(
-            (tuple(places[name] for name in rule.columns), table_of(rule, named)) for rule in self._rules(named)
+        never_null = [zero.columns[0] for zero in self.zeros if zero.is_never_null]
+        possible = {
+            (place,): possible_differences(attribute, named, never_null)
+            for place, attribute in enumerate(attributes)
+            if attribute.between is not None
+        }
+        return (
+            *((tuple(places[name] for name in rule.columns), table_of(rule, named)) for rule in self._rules(named)),
+            *(
+                (axes, np.bincount(attributes[axes[0]].groups, weights=fine) > 0)
+                for axes, fine in possible.items()
+                if not fine.all()
+            ),
         )
 
     def prepare_attributes(self, attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:

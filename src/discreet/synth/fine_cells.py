@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from discreet.plan.cells import even_edges
 from discreet.schema.column import MomentColumn, NumberColumn
 from discreet.synth.attribute import FINE_CELLS, Attribute
-from discreet.synth.cell_weights import smooth_weights
+from discreet.synth.cell_weights import expected_rows, smooth_weights
+from discreet.synth.noisy_histogram import NoisyHistogram
 
 #: Cells of an octave, from the end inward: so many octaves, of so many cells each. Nearer to 0 the last ones go on.
 OCTAVES = ((2, 32), (5, 16), (60, 8))
@@ -24,6 +25,9 @@ FEW_CELLS = 32
 
 #: A number whose ends are so many times apart is cut by octaves, too, though it has no 0.
 FAR_APART = 64
+
+#: The part of the rows that a cell outside bought bounds holds on the average, where it holds any.
+USUAL_OUTSIDE = 0.005
 
 #: Microseconds of what cells of timestamps are whole multiples of, the widest that fits.
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
@@ -85,10 +89,10 @@ def _whole_units(edges: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted({edges[0], edges[-1], *(edge for edge in inner if edges[0] < edge < edges[-1])}))
 
 
-def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
-    """Noisy counts of fine cells, evened out where there are many: see `cell_weights`."""
+def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], of: NoisyHistogram) -> NDArray[np.float64]:
+    """Noisy counts of fine cells, from such a histogram, evened out where there are many: see `cell_weights`."""
     edges = np.array(_inner(attribute), dtype=np.int64)
-    below, cells = attribute.outer[0], len(edges) - 1
+    (below, above), cells = attribute.outer, len(edges) - 1
     if not attribute.binned or cells <= FEW_CELLS:
         return noisy
     own = slice(below, below + cells)
@@ -100,8 +104,16 @@ def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], sd: float) ->
     if by_octaves:  # what is even in such cells falls with its size
         base = base / np.maximum(np.abs(middles), 0.5)
     sizes = middles if by_octaves else None
-    weights = smooth_weights(noisy[own], sd, base, points=points, sizes=sizes, has_tails=attribute.open)
-    return np.concatenate([noisy[:below], weights, noisy[own.stop :]])
+    weights = smooth_weights(
+        noisy[own], of.sd, base, points=points, sizes=sizes, has_tails=attribute.open, is_laplace=of.is_laplace
+    )
+    usual = USUAL_OUTSIDE * float(noisy.sum())
+    outside = [
+        # What nobody seems to have is 0 to the last digit.
+        [expected_rows(count, of.sd, usual) if count and usual > 0 else 0.0 for count in each.tolist()]
+        for each in (noisy[:below], noisy[own.stop : own.stop + above])
+    ]
+    return np.concatenate([outside[0], weights, outside[1], noisy[own.stop + above :]])
 
 
 def is_by_octaves(attribute: Attribute) -> bool:

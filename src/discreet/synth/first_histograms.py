@@ -171,13 +171,13 @@ def group_cells(
             for each in (own.deciding, own.both)
         )
         unseen = unseen_cells(attribute, weights, own.both)
-        deciding = fine_weights(attribute, np.where(unseen, 0.0, deciding), own.deciding.sd)
+        deciding = fine_weights(attribute, np.where(unseen, 0.0, deciding), own.deciding)
         groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
         unseen |= unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both)
         groups = split_groups(join_unseen(groups, weights, unseen), attribute.apart)
         unseen &= np.isin(groups, groups[~unseen])  # not where a public constraint leaves one alone
         in_use &= ~unseen[fine]
-        weights = fine_weights(attribute, np.where(unseen, 0.0, weights), own.both.sd)
+        weights = fine_weights(attribute, np.where(unseen, 0.0, weights), own.both)
         grouped_attributes.append(attribute.with_groups(groups, kept_weights(groups, weights, unseen)))
         counted.append(groups[fine])
         values = np.where(clear[fine], own.both.values, own.counting.values)

@@ -41,7 +41,8 @@ class ModelCard:
 
     `shares`: how the guarantee was split, by what it went to. `repeat`: the fit was there already and is free now.
     `outside`: for each column with bought bounds the most rows that lie outside of them, with 95% confidence.
-    `doubtful`: columns for which these are so many that nothing about them can be relied on.
+    `doubtful`: columns for which these are so many that nothing about them can be relied on. `degree`: the most parents
+    of a column that were asked for (K); None where the noise decided.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class ModelCard:
     repeat: bool = False
     doubtful: tuple[str, ...] = ()
     outside: Mapping[str, float] = field(default_factory=dict)
+    degree: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +115,8 @@ class ModelContents:
             if attribute.name.lower() == name.lower():
                 return place
         names = [attribute.name for attribute in self.attributes]
+        if name.lower() in {column.name.lower() for column in self.columns}:
+            raise UsageError(f"column {name[:60]!r} has only placeholders: the model knows none of its values")
         raise UsageError(f"the model has no column {name[:60]!r}", hint=closest_name_hint(name, names))
 
     def sample(
@@ -169,8 +173,10 @@ class ModelContents:
             if not attribute.null:
                 raise UsageError(f"column {attribute.name!r} is never NULL")
             return cell_decoder.NULL
-        reads = cell_code if isinstance(attribute.column, BooleanColumn) else code_of  # words as rows spell them
-        code = reads(attribute.column, value)  # type: ignore[arg-type]
+        column = attribute.column
+        code = None if isinstance(column, BooleanColumn) else code_of(column, value)  # type: ignore[arg-type]
+        if code is None:
+            code = cell_code(column, value)  # type: ignore[arg-type]  # as rows spell it
         if not isinstance(code, int) or not attribute.edges[0] <= code < attribute.edges[-1]:
             raise UsageError(f"{str(value)[:60]!r} is not a value of column {attribute.name!r}")
         return code

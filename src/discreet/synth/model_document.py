@@ -110,6 +110,7 @@ def card_data(card: ModelCard) -> dict[str, Any]:
         "warnings": list(card.warnings),
         "doubtful": list(card.doubtful),
         "outside": dict(card.outside),
+        "degree": card.degree,
     }
 
 
@@ -129,6 +130,7 @@ def card_of(data: dict[str, Any]) -> ModelCard:
         warnings=tuple(text_of(warning) for warning in data["warnings"]),
         doubtful=tuple(text_of(name) for name in data["doubtful"]),
         outside={text_of(name): _finite(rows) for name, rows in data.get("outside", {}).items()},
+        degree=None if data.get("degree") is None else _whole(data["degree"]),
     )
 
 

@@ -59,8 +59,8 @@ def _verdict_table(judged_marginals: Sequence[JudgedMarginal]) -> Iterator[str]:
             rows.append([NotebookCell(text=words), *(NotebookCell(text=f"{count:,}", number=True) for count in counts)])
     yield notebook.table(["tables of", *_VERDICTS.values()], rows)
     for words, verdict in (
-        ("Rely on", "good"),
-        ("Common cells only", "partly"),
+        ("Good", "good"),
+        ("Partly good: only the common cells", "partly"),
         ("Too few rows compared with the noise", "poor"),
     ):
         named = [each for each in judged_marginals if each.verdict == verdict]

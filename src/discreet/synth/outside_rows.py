@@ -34,11 +34,12 @@ ZOOM_MARGIN = 1 / 4
 MOST_OF_ROWS = 0.6
 TOGETHER = 8
 
-#: Whole numbers of no more values than this have a cell for each: codes that lie far apart (101, 999) stay apart.
-MOST_UNITS = 1024
+#: Whole numbers of no more values than this have a cell for each: codes that lie far apart (101, 999) stay apart. Of
+#: more than the second, so do a quarter as many beyond each bound: no code that a bound left out is spread over a cell.
+MOST_UNITS, FEW_UNITS = 1024, 32
 
 #: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
-OUTWARD = (1, 1, 2, 4, 8, 16, 32)
+OUTWARD = (1, 1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) -> list[EndSearch]:
@@ -110,13 +111,17 @@ def open_attribute(search: EndSearch) -> Attribute:
     >>> from discreet.schema.column import NumberColumn
     >>> column = NumberColumn(name="x", type="integer")
     >>> open_attribute(EndSearch(column=column, missing_ends=("high",), codes={}, low=0, high=3)).edges
-    (0, 1, 2, 3, 4, 5, 6, 7, 9, 13, 21, 37)
+    (0, 1, 2, 3, 4, 5, 6, 7, 9, 13, 21, 37, 69, 133)
     """
     column = search.column
     assert search.low is not None and search.high is not None
     low, high = round_outward(column, search.low, search.high)
     low = low if column.low is None else column.low
     high = high if column.high is None else column.high
+    if column.type == "integer" and FEW_UNITS < high - low < MOST_UNITS // 2:
+        margin = (high - low) // 4
+        high += margin * ("high" in search.missing_ends)
+        low -= min(margin, low if low >= 0 else margin) * ("low" in search.missing_ends)
     widths = [max(1, part * (high - low + 1) // 8) for part in OUTWARD]
     above = [high + 1 + far for far in accumulate(widths)] if "high" in search.missing_ends else []
     below = [low - far for far in accumulate(widths)] if "low" in search.missing_ends else []

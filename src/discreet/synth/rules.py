@@ -7,13 +7,14 @@ not. Public facts only.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
+from discreet.schema.column import nullable
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_decoder import NULL
 from discreet.synth.code_spans import Codes, CodeSpan, cells_of, intervals_in_cell
@@ -38,6 +39,11 @@ class StructuralZero:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.where)
+
+    @property
+    def is_never_null(self) -> bool:
+        """Whether it says of one column that it is never NULL, and no more."""
+        return len(self.where) == 1 and self.where[0][1] == CodeSpan(intervals=(), null=True)
 
     def broken(self, rows: Rows) -> Bools:
         """Which rows break it."""
@@ -87,7 +93,7 @@ class Dependency:
         at = cells_of(source, np.array(self.codes, dtype=np.int64))
         to = cells_of(target, np.array(self.images, dtype=np.int64))
         is_modelled = at >= 0
-        free = _codes_in(source) > np.bincount(at[is_modelled], minlength=source.size)
+        free = codes_in_cells(source) > np.bincount(at[is_modelled], minlength=source.size)
         allowed_pairs = np.repeat(free[:, None], target.size, axis=1)
         met = is_modelled & (to >= 0)
         allowed_pairs[at[met], to[met]] = True
@@ -140,6 +146,18 @@ def table_of(rule: Rule, attributes: Mapping[str, Attribute]) -> Bools:
     return rule.allowed(attributes)
 
 
+def possible_differences(
+    difference: Attribute, attributes: Mapping[str, Attribute], never_null: Collection[str] = ()
+) -> Bools:
+    """Which fine cells of a difference can hold a row: not those that say NULL of a column that has none."""
+    assert difference.between is not None
+    low, high = (
+        name not in never_null and (name not in attributes or nullable(attributes[name].column))
+        for name in difference.between
+    )
+    return np.array([*[True] * (difference.fine - 3), high, low, low and high])
+
+
 def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> None:
     """Refuse a constraint whose table would be too large."""
     if math.prod(attributes[name].size for name in columns) > MOST_CELLS:
@@ -149,7 +167,7 @@ def check_cells(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> 
         )
 
 
-def _codes_in(attribute: Attribute) -> Codes:
+def codes_in_cells(attribute: Attribute) -> Codes:
     """How many codes each cell of the model holds, NULL one of them."""
     fine = np.diff(np.array(attribute.edges, dtype=np.int64))
     fine_counts = np.append(fine, 1) if attribute.null else fine

@@ -1,13 +1,18 @@
-"""Sampled rows as a file: CSV or Parquet, part by part, whole or not at all."""
+"""Sampled rows as a file: CSV or Parquet, part by part, whole or not at all.
+
+A CSV file has dates, numbers and words as the table's columns are declared to be written; Parquet has types.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.errors import UsageError
+from discreet.schema.column import Column
+from discreet.synth.written_values import written_rows
 
 if TYPE_CHECKING:
     from discreet.synth.model import Model
@@ -38,7 +43,7 @@ def write_rows(
 
     parts = count(model.batches(n, given=given, seed=seed))
     if not isinstance(target, Path):
-        _csv(parts, target)
+        _csv(parts, target, model.columns)
         return counted
     suffix = target.suffix.lower() if format_ is None else f".{format_}"
     if suffix not in (".csv", ".parquet"):
@@ -46,7 +51,10 @@ def write_rows(
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with draft.open("wb") as stream:
-            (_csv if suffix == ".csv" else _parquet)(parts, stream)
+            if suffix == ".csv":
+                _csv(parts, stream, model.columns)
+            else:
+                _parquet(parts, stream)
         draft.replace(target)
     except OSError as problem:
         raise UsageError(f"{target.name!r} cannot be written: {problem.strerror}") from None
@@ -55,14 +63,15 @@ def write_rows(
     return counted
 
 
-def _csv(parts: Any, stream: BinaryIO) -> None:
+def _csv(parts: Any, stream: BinaryIO, columns: Sequence[Column]) -> None:
     """All parts, below one header."""
     for place, part in enumerate(parts):
-        append_csv(part, stream, with_header=place == 0)
+        append_csv(part, stream, columns, with_header=place == 0)
 
 
-def append_csv(part: Any, stream: BinaryIO, *, with_header: bool) -> None:
-    """Rows at the end of a CSV file. Quotes stand only where a value needs them."""
+def append_csv(part: Any, stream: BinaryIO, columns: Sequence[Column], *, with_header: bool) -> None:
+    """Rows at the end of a CSV file, as their columns are declared to be written. Texts are quoted if one needs it."""
+    part = written_rows(part, columns)
     import csv
     import io
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,14 @@ LONG_TAIL = 7.6
 #: A tail goes on beyond what stands out of the noise by this part of what does.
 TAIL = 1 / 4
 
+#: A tail that would go on by this part of the rows is taken to, unless the noisy count is so many standard deviations
+#: below half of that.
+GOES_ON, BELOW_HALF = 0.003, 1.5
+
+#: Cells beyond a sharp end hold rows where their sum is above so many standard deviations of their noise; those beyond
+#: a tail do unless it is certain that they hold less than this part of the rows.
+BEYOND, CERTAIN, FEW_ROWS = 1.64, 2.0, 0.004
+
 
 def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
     """Which fine cells nobody seems to have: NULL below its noise; and, where ends were bought, what lies beyond.
@@ -44,43 +52,103 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
     if attribute.open:
         below, above = attribute.outer
         last = len(attribute.edges) - 1 - above
-        inner, is_positive = weights[below:last], attribute.edges[below] >= 0
+        inner, edges = weights[below:last], np.array(attribute.edges)
+        is_positive = attribute.edges[below] >= 0
         is_tail = [RARE * own.sd < count < 2 * STANDING_OUT * own.sd for count in (inner[0], inner[-1])]
         seen = SeenRange(first=0, end=len(inner), is_tail=(is_tail[0], is_tail[1]))
         if has_bins(attribute):
             seen = seen_range(inner, own.sd, margin=TAIL, is_laplace=own.is_laplace)
-        lower = _seen_outward(weights[:below][::-1], own, is_tail=seen.is_tail[0], is_below_zero=is_positive)
-        upper = _seen_outward(weights[last : last + above], own, is_tail=seen.is_tail[1])
+        is_smooth, cells = has_bins(attribute), len(edges) - 1
+        low_side = _Outward.of(weights[:last][::-1], -edges[: last + 1][::-1], below, is_smooth=is_smooth, sd=own.sd)
+        high_side = _Outward.of(weights[below:cells], edges[below:], above, is_smooth=is_smooth, sd=own.sd)
+        if is_positive:  # nothing goes on below 0 by itself
+            low_side = replace(low_side, may_go_on=low_side.may_go_on & (edges[:below][::-1] >= 0))
+        least = GOES_ON * float(weights.sum())
+        lower = _seen_outward(low_side, own, is_tail=seen.is_tail[0], least=least, is_below_zero=is_positive)
+        upper = _seen_outward(high_side, own, is_tail=seen.is_tail[1], least=least)
         unseen[:below], unseen[last : last + above] = ~lower[::-1], ~upper
         # Where rows lie outside the bounds, some lie everywhere up to them.
-        unseen[below : below + seen.first] = not lower.any() and not _is_tail_long(
-            inner[: seen.first], seen.is_tail[0], own
+        few = FEW_ROWS * float(weights.sum())
+        unseen[below : below + seen.first] = not lower.any() and not _has_rows(
+            inner[: seen.first], own, is_tail=seen.is_tail[0], few=few
         )
-        unseen[below + seen.end : last] = not upper.any() and not _is_tail_long(inner[seen.end :], seen.is_tail[1], own)
+        unseen[below + seen.end : last] = not upper.any() and not _has_rows(
+            inner[seen.end :], own, is_tail=seen.is_tail[1], few=few
+        )
     unseen &= not unseen[: len(attribute.edges) - 1].all()
     return unseen
 
 
-def _is_tail_long(beyond: NDArray[np.float64], is_tail: bool, own: NoisyHistogram) -> bool:
-    """Whether a tail seems to go on to the bound: all cells beyond what is seen together hold more than their noise."""
-    return is_tail and float(beyond.sum()) > own.sd * math.sqrt(len(beyond))
+def _has_rows(beyond: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool, few: float) -> bool:
+    """Whether cells between what is seen and the bound hold rows: beyond a tail they do unless noise rules it out."""
+    rows, sd = float(beyond.sum()), own.sd * math.sqrt(len(beyond))
+    return rows + CERTAIN * sd > few if is_tail else rows > BEYOND * sd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outward:
+    """Cells outside a bound, from it outward, with their widths; and how rows fall towards it.
+
+    `rows`: of the last stretch within the bound that is as wide as the first cell outside; `fall`: to which part they
+    fall over such a stretch. `may_go_on`: a cell may hold rows because the stretch before it does; none may where
+    values are codes, which have no tail.
+    """
+
+    counts: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    may_go_on: NDArray[np.bool_]
+    rows: float = 0.0
+    fall: float = 0.0
+
+    @classmethod
+    def of(
+        cls, counts: NDArray[np.float64], edges: NDArray[np.int64], outside: int, *, is_smooth: bool, sd: float
+    ) -> _Outward:
+        """`counts` and `edges` of all cells in this direction, of which the last are so many outside."""
+        inner = len(counts) - outside
+        widths = np.diff(edges[inner:]).astype(np.float64)
+        if not outside or not is_smooth:
+            return cls(counts=counts[inner:], widths=widths, may_go_on=np.zeros(outside, dtype=np.bool_))
+        places = np.searchsorted(edges[:inner], edges[inner] - np.array([4, 2]) * int(widths[0]))
+        before, last = float(counts[places[0] : places[1]].sum()), float(counts[places[1] : inner].sum())
+        if min(before, last) < sd * math.sqrt(inner - int(places[1])) / 2:
+            before = last = 0.0
+        # Rows that fall by this part over each two stretches as wide as the first cell fall by its root over one.
+        fall = math.sqrt(min(1.0, last / before)) if before > 0 else 0.0
+        return cls(
+            counts=counts[inner:],
+            widths=widths,
+            may_go_on=np.ones(outside, dtype=np.bool_),
+            rows=last * fall / (1 + fall),
+            fall=fall,
+        )
 
 
 def _seen_outward(
-    outward: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool, is_below_zero: bool = False
+    outward: _Outward, own: NoisyHistogram, *, is_tail: bool, least: float, is_below_zero: bool = False
 ) -> NDArray[np.bool_]:
     """Which cells outside a bound hold rows, from the bound outward.
 
-    `is_tail`: there are few rows at the bound, so that they may go on; beside many, or none, they have ended.
+    `is_tail`: there are few rows at the bound, so that they may go on; beside many, or none, they have ended. Where
+    rows fall by a part for each stretch, or for each cell outside, twice as wide, they go on so; if that comes to
+    `least` rows, a cell holds some unless its count says otherwise.
     """
-    seen, gap = np.zeros(len(outward), dtype=np.bool_), 0
-    for place, count in enumerate(outward.tolist()):
+    seen, gap = np.zeros(len(outward.counts), dtype=np.bool_), 0
+    here, fall, last_count, twice_as_far = outward.rows, outward.fall, 0.0, 0.0
+    units = outward.widths / outward.widths[:1]
+    for place, (count, unit) in enumerate(zip(outward.counts.tolist(), units.tolist(), strict=True)):
         chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
-        seen[place] = count > own.deviations(chance) * own.sd
+        expected = max(here * fall * min(unit, 1 / (1 - fall) if fall < 1 else unit), twice_as_far)
+        goes_on = bool(outward.may_go_on[place]) and expected > least and count > expected / 2 - BELOW_HALF * own.sd
+        seen[place] = goes_on or count > own.deviations(chance) * own.sd
         if seen[place]:
             is_tail, gap = count < 2 * STANDING_OUT * own.sd, 0
         else:
             gap += 1
+        own_count = max(0.0, count) if seen[place] else 0.0
+        twice_as_far = own_count * min(1.0, own_count / last_count) if last_count > 0 else 0.0
+        density, last_count = own_count / unit, own_count
+        here, fall = density, min(1.0, density / here) if here > 0 else 0.0
     return seen
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -34,6 +34,7 @@ from discreet.synth.attribute_discovery import (
     UndeclaredColumns,
     describe_attributes,
     has_no_words,
+    is_empty,
     rows_for_words,
     undeclared_columns,
 )
@@ -56,8 +57,9 @@ MOSTLY_NOISE = 10
 #: Where more than this share of the rows may lie outside bought bounds, nothing about the column is relied on.
 MOST_OUTSIDE = 0.05
 
-#: The steps that a fit takes; 2 since it measures shapes, groups of cells and bins once more.
-METHOD = 2
+#: The steps that a fit takes; 2 since it measures shapes, groups of cells and bins once more; 3 since cells outside
+#: bought bounds reach farther.
+METHOD = 3
 
 #: The delta that a table without one is compared with; and 95% of either noise, in standard deviations.
 USUAL_DELTA = Fraction(1, 10**6)
@@ -85,7 +87,7 @@ def synthesize(
     version, guarantee = session.version, session.guarantee
     columns = modelled_columns(version, request.columns)  # in the version's own order, whatever the file's is now
     if request.kind == "random":
-        return random_model(version, in_shown_order(columns, order))
+        return random_model(version, in_shown_order(columns, order), request.constraints)
     from_constraints = attributes_from_totals(columns, request.constraints.totals)
     needs = undeclared_columns(
         columns, keys=keys_delta(guarantee, request.delta) > 0, from_constraints=from_constraints
@@ -105,7 +107,7 @@ def synthesize(
     refuse_contradiction(request.constraints, columns, from_constraints)
     choice = choose_model(request, columns, event, most_rows=version.schema.unit.rows)
     refuse_large_marginals(request, columns, from_constraints, model_mb=choice.model_mb)
-    for note in [noise] if noise else _notes_without_delta(request, columns, event, session):
+    for note in [noise] if noise else _notes_without_delta(request, in_shown_order(columns, order), event, session):
         if earlier is None:
             announce(note)
     reservation_id = reserve(request, event, session) if earlier is None else earlier.id
@@ -129,8 +131,8 @@ def synthesize(
         progress=progress,
     )
     made = KINDS[choice.kind](task)
-    outside = _outside(made, needs)
-    doubted = tuple(name for name, rows in outside.items() if rows > MOST_OUTSIDE * made.total)
+    outside, shown = _outside(made, needs), in_shown_order(columns, order)
+    doubted = tuple(names_in_order([name for name in outside if outside[name] > MOST_OUTSIDE * made.total], shown))
     model = Model(
         card=replace(
             make_card(choice, request, event, program, version, delta=card_delta(guarantee, request, event)),
@@ -141,11 +143,11 @@ def synthesize(
                 *choice.warnings,
                 *_noise_warnings(request, made.total, event, version, width=len(columns)),
                 *_bounds_warnings(doubted, pure=program.is_pure),
-                *column_warnings(columns, attributes, needs, version),
-                *_value_warnings(made, program, needs),
+                *column_warnings(shown, made.attributes, needs, version),
+                *_value_warnings(made, program, needs, shown),
             ),
         ),
-        columns=in_shown_order(columns, order),
+        columns=shown,
         attributes=made.attributes,
         fitted=made.fitted,
         measured=made.measured,
@@ -202,6 +204,11 @@ def in_shown_order(columns: Sequence[Column], order: Sequence[str]) -> tuple[Col
     return tuple(sorted(columns, key=lambda column: places.get(column.name.lower(), len(places))))
 
 
+def names_in_order(names: Collection[str], columns: Sequence[Column]) -> list[str]:
+    """Names of columns in the order of these."""
+    return [column.name for column in columns if column.name in names]
+
+
 def reservation(guarantee: Guarantee, request: FitRequest, *, texts: bool) -> ReservationEvent:
     """What (epsilon, delta) is in the terms of the ledger: rho by inverse conversion, or pure where no delta is."""
     assert request.epsilon is not None
@@ -243,8 +250,9 @@ def _notes_without_delta(
         other = noise_sd(gaussian, most_rows=most_rows, share=share)
         if round(other * GAUSSIAN) < round(pure * LAPLACE):
             yield (
-                f"this table has no delta: each count of a column is off by about ±{pure * LAPLACE:,.0f} rows, where a "
-                f"delta of 1e-6 would make it ±{other * GAUSSIAN:,.0f}, and fewer dependences between columns are seen"
+                f"without a delta each count of a column is off by about ±{pure * LAPLACE:,.0f} rows; a delta of 1e-6 "
+                f"would make it ±{other * GAUSSIAN:,.0f}, so that {other * GAUSSIAN / (pure * LAPLACE):.0%} of the "
+                "rows would give shares as exact, and more dependences between columns would be seen"
             )
     texts = [column.name for column in columns if isinstance(column, TextColumn)]
     if texts:
@@ -254,10 +262,14 @@ def _notes_without_delta(
         )
 
 
-def _value_warnings(made: ModelFit, program: Program, needs: UndeclaredColumns) -> Iterator[str]:
+def _value_warnings(
+    made: ModelFit, program: Program, needs: UndeclaredColumns, columns: Sequence[Column]
+) -> Iterator[str]:
     """What was not found of columns that are not declared, from noisy numbers."""
     unit = "rows" if program.version.schema.unit.is_row else "people"
-    for place, attribute in enumerate(made.attributes):
+    places = {attribute.name: place for place, attribute in enumerate(made.attributes)}
+    for name in names_in_order(places, columns):
+        place, attribute = places[name], made.attributes[places[name]]
         if attribute.name in needs.texts and not has_no_words(attribute) and attribute.weights[_other(attribute)] > 0:
             counts = made.fitted.calibrated.project((place,))
             share = float(counts[attribute.groups[_other(attribute)]]) / max(made.total, 1.0)
@@ -318,7 +330,7 @@ def column_warnings(
     `linked`: sampled rows belong to synthetic persons.
     """
     modelled_names = {attribute.name for attribute in attributes if not has_no_words(attribute)}
-    bought = [name for name in (*needs.numbers, *needs.texts) if name in modelled_names]
+    bought = names_in_order({*needs.numbers, *needs.texts} & modelled_names, columns)
     if bought:
         yield Message(
             f"the bounds or values of {', '.join(bought)} were not declared, so this fit spent part of its budget to "
@@ -326,7 +338,10 @@ def column_warnings(
             Command("bounds", version.table),
             " measures and declares them once, for all later queries and fits",
         )
-    placeholders = [column.name for column in columns if column.name not in modelled_names]
+    empty = names_in_order([attribute.name for attribute in attributes if is_empty(attribute)], columns)
+    if empty:
+        yield f"no value of {', '.join(empty)} was seen, so that all of them come out as NULL"
+    placeholders = [column.name for column in columns if column.name not in (*modelled_names, *empty)]
     for why, names in (
         ("no value is shared by enough people; declare", [name for name in placeholders if name in needs.texts]),
         ("values of text need a delta; or declare", [name for name in placeholders if name not in needs.texts]),
@@ -447,4 +462,5 @@ def make_card(
         shares=dict(program.shares),
         because=choice.because,
         warnings=choice.warnings,
+        degree=request.degree,
     )

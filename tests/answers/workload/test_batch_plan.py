@@ -14,6 +14,7 @@ from discreet.answers.workload.batch_cells import cut_cells
 from discreet.answers.workload.batch_plan import plan_grid
 from discreet.answers.workload.grid_answers import GridAnswers, rows_over
 from discreet.inference.linear import row_weights as weights_module
+from discreet.inference.strategy_choice import scaled_strategy
 from discreet.inference.strategy_choice.strategy_plan import plan_strategy
 from discreet.inference.strategy_choice.workload import Prefixes
 from discreet.inference.strategy_choice.workload_error import sensitivity_squared
@@ -216,3 +217,14 @@ def test_plans_do_not_depend_on_the_load():
     plans = [plan_grid(grid, gaussian=False, seconds=SHORT) for _ in range(2)]
     assert strategy_to_data(plans[0].strategy) == strategy_to_data(plans[1].strategy)
     assert all(one.words == two.words for one, two in itertools.pairwise(plans))
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_sets_of_cells_that_cannot_share_a_matrix_are_asked_cell_by_cell(gaussian, monkeypatch):
+    line = np.arange(24)
+    grid = grid_of((24,), [line[a : a + 5] for a in range(6)] + [line[12 + a : 16 + 2 * a] for a in range(5)])
+    check(grid, plan_grid(grid, gaussian=gaussian, seconds=SHORT), gaussian=gaussian)
+    monkeypatch.setattr(scaled_strategy, "MOST_ENTRY", 2)
+    plan = plan_grid(grid, gaussian=gaussian, seconds=SHORT)
+    assert plan.words == "2 separate sets of cells: single cells"
+    check(grid, plan, gaussian=gaussian)

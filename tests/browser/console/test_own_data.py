@@ -182,7 +182,8 @@ def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, p
         path = re.sub(r"[?#].*", "", page.url)
         data = page.request.get(f"{path}.csv").text()
         answer = float(data.splitlines()[1].split(",")[0])
-        assert answer == pytest.approx(case.answer, abs=0.5), data
+        # Noise of a sum of up to 25 has scale 0.05: beyond 40 of them once in 1e17 runs.
+        assert answer == pytest.approx(case.answer, abs=2 if "sum(" in case.query else 0.5), data
 
 
 @pytest.mark.deep

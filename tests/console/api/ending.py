@@ -1,6 +1,6 @@
-"""A console as `discreet serve` runs it, with a sampler that takes its time. A program: FOLDER, seconds, a file to touch.
+"""A console as `discreet serve` runs it, with a sampler that takes its time. A program: FOLDER, a file to touch, a file to wait for.
 
-The file is there when the first draw has begun.
+The first file is there when the first draw has begun, which goes on when the second is there.
 """
 
 import sys
@@ -13,13 +13,15 @@ from discreet.console.jobs import job_runner, query_queue
 from discreet.kernel.curator import Curator
 
 
-def main(folder, slow_s, begun, drain_s, stop_s):
+def main(folder, begun, go, drain_s, stop_s):
     real = Curator.add_noise
 
     def slow(self, law, exact_values, moves):
         found = real(self, law, exact_values, moves)
         begun.touch()
-        time.sleep(slow_s)
+        end = time.monotonic() + 60
+        while not go.exists() and time.monotonic() < end:
+            time.sleep(0.02)
         return found
 
     Curator.add_noise = slow
@@ -34,4 +36,4 @@ def main(folder, slow_s, begun, drain_s, stop_s):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]))
+    main(*map(Path, sys.argv[1:4]), *map(float, sys.argv[4:]))

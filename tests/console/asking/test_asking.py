@@ -360,7 +360,7 @@ def test_not_all_threads_wait_for_jobs(tmp_path, begun):
     clinic(tmp_path / "clinic")
     place = Place(tmp_path / "clinic", at_once=1, waiting=0)
     place.asking._queue._most_waiters = 2
-    waits = [background(place.ask) for _ in range(3)]
+    waits = [background(place.ask) for _ in range(2)]
     assert begun()
     (job,) = place.asking._queue.jobs()
     until = time.monotonic() + 10
@@ -369,7 +369,7 @@ def test_not_all_threads_wait_for_jobs(tmp_path, begun):
     with pytest.raises(RequestDenied, match="already running"):
         place.ask()
     place.asking.cancel(job.id, ANN)
-    assert sorted(type(wait()).__name__ for wait in waits) == ["QueryFailed", "QueryFailed", "RequestDenied"]
+    assert [type(wait()).__name__ for wait in waits] == ["QueryFailed", "QueryFailed"]
 
 
 def test_large_results_are_read_from_the_ledger_again(place, monkeypatch):

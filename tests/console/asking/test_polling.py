@@ -18,7 +18,7 @@ from discreet.engines.duckdb import DuckDBEngine
 from discreet.kernel.curator import Curator
 
 GRID_MS = 3_000
-#: A look is over so long before the tick, or it is done again: the machine was busy.
+#: From the end of the work to so long after the look there was no tick, or it is done again: the machine was busy.
 SPARE_S = 0.4
 _keys = itertools.count()
 
@@ -38,9 +38,10 @@ class Work:
     """What depends on data, in a question: it says when it came to its end, and may be held up there."""
 
     def __init__(self):
-        self.ended, self.go = threading.Event(), threading.Event()
+        self.ended, self.go, self.at = threading.Event(), threading.Event(), 0.0
 
     def end(self):
+        self.at = time.monotonic()
         self.ended.set()
         assert self.go.wait(30)
 
@@ -103,12 +104,12 @@ def looked(clinic, kind, work, *, held):
         (job,) = [each for each in clinic.house.queries._queue.jobs() if each.key == f"k{number}"]
         time.sleep(0.25)  # it would be entered by now
         seen = facts(clinic, looker, headers, sql, job, before)
-        elapsed = (time.monotonic() - job.began) * 1000 % GRID_MS / 1000
+        ticks = [(moment - job.began) * 1000 // GRID_MS for moment in (work[-1].at, time.monotonic() + SPARE_S)]
     finally:
         work[-1].go.set()
         asking.join(40)
         clinic.house.handle.project.ledger.state.failures.clear()  # what failed locks no further question
-    return seen if 0.25 < elapsed < GRID_MS / 1000 - SPARE_S else looked(clinic, kind, work, held=held)
+    return seen if ticks[0] == ticks[1] else looked(clinic, kind, work, held=held)
 
 
 def rows(looker, headers):

@@ -21,13 +21,13 @@ from discreet.sql.typed_expression import BooleanKind, column_expression
 from engines.conformance.agreeing import Declaration, agree
 from engines.persons_tables import File
 from engines.test_expressions import ROWS
-from sql.patients import SCHEMA, condition, given, scalar
+from sql.patients import SCHEMA, condition, given, sample_expression
 from sql.samples import SAMPLES
 
 ROW = NumberColumn(name="row", type="integer", low=0, high=len(ROWS) - 1)
 SCAN = Scan(table="patients", version=1)
 
-FOUND = {text: scalar(text) for text in SAMPLES}
+FOUND = {text: sample_expression(text) for text in SAMPLES}
 
 
 def is_wide(expression):

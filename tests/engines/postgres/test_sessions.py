@@ -64,6 +64,7 @@ def test_a_deadline(made, postgres_address, monkeypatch):
             engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     assert time.monotonic() - begun < 10
     assert str(told.value.__cause__) == "57014"
+    engine._deadline_s = 60  # for however busy a machine
     assert total(engine, place) == 30
     engine.close()
 
@@ -78,6 +79,7 @@ def test_a_server_that_does_not_keep_its_deadline_is_cut_off(made, postgres_addr
         with pytest.raises(EngineFailure):
             engine.count(CELLS, Region.whole(), tables=lying(CELLS.plan, place))
     assert time.monotonic() - begun < 10
+    engine._deadline_s = 60
     assert total(engine, place) == 30
     engine.close()
 

@@ -162,6 +162,18 @@ def test_stacked_strategies_have_the_sensitivities_that_are_wished():
     assert one / two == pytest.approx(1 / 3, rel=0.02)
 
 
+@pytest.mark.parametrize("largest", [2**23, 2**27, 2**30, 2**31])
+def test_a_matrix_that_is_stacked_stays_moderate(largest):
+    """300 boxes of 64 by 64 cells under Gaussian noise had one of 2^24 and more, and could not be planned."""
+    matrix = MatrixStrategy(np.full((1, 4), largest, dtype=np.int64))
+    for share in (0.5, 0.05):
+        both = stacked([(matrix, 1 - share), (IdentityStrategy(4), share)], gaussian=True)
+        assert (both is None) == (largest == 2**31)
+        if both is not None:
+            one, two = (part.sensitivity(1).l2_squared for part in both.parts)
+            assert two / one == pytest.approx((share / (1 - share)) ** 2, rel=0.05)
+
+
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_plans_of_sums_beat_cells_and_questions(gaussian):
     draw = np.random.default_rng(9)

@@ -40,7 +40,7 @@ TAPES = size(400, 2_000)
 def run(job: str, document: Any, client: Path = CLIENT) -> Any:
     """One job of client.mjs."""
     words = [NODE, RUNNER, job, client.as_uri()]
-    done = subprocess.run(words, input=json.dumps(document), capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(words, input=json.dumps(document), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

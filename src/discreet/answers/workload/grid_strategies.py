@@ -48,6 +48,9 @@ MOST_PLANNED = 4_096
 #: Rows over cells that are written out.
 _MOST_ENTRIES = 2**25
 
+#: Rows of a union of several sets of axes: its least squares take the cube of them, a second or so for these.
+_MOST_UNITED = 1_536
+
 #: Rows of a product, and how far one cell may move them: beyond, noise is drawn slowly.
 _MOST_ROWS, _MOST_MOVED = 2**20, 2**40
 
@@ -94,7 +97,7 @@ def plan_numbers(numbers: CellNumbers, *, gaussian: bool, seconds: float) -> Gri
     islands = _islands(groups, numbers.cells)
     if len(islands) == 1:
         return _best(numbers, groups, gaussian=gaussian, seconds=seconds)
-    return _beside(numbers, groups, islands, gaussian=gaussian, seconds=seconds)
+    return _beside(numbers, islands, gaussian=gaussian, seconds=seconds)
 
 
 def _islands(groups: Places, cells: Sequence[Places]) -> list[list[int]]:
@@ -111,44 +114,57 @@ def _islands(groups: Places, cells: Sequence[Places]) -> list[list[int]]:
     return list(islands.values())
 
 
-def _beside(
-    numbers: CellNumbers, groups: Places, islands: list[list[int]], *, gaussian: bool, seconds: float
-) -> GridStrategy:
+def _beside(numbers: CellNumbers, islands: list[list[int]], *, gaussian: bool, seconds: float) -> GridStrategy:
     """A strategy for each island, all of one sensitivity: a row moves one of them."""
     # A number that shares no cell with others is one atom.
-    single = [island for island in islands if len(island) == 1]
-    wide = [island for island in islands if len(island) > 1]
-    plans = [
-        _island_plan(
-            numbers.some(island), gaussian=gaussian, seconds=seconds / max(1, len(wide)), few=len(wide) <= _FEW
-        )
-        for island in wide
-    ]
-    if single:
-        some = numbers.some([island[0] for island in single])
-        own = atoms_of(numbers.size, some.cells)
-        plans.append(
-            GridStrategy(
-                groups=own, inner=IdentityStrategy(len(single)), error=float(some.weights.sum()), words="single cells"
-            )
-        )
-    base, starts = np.full(numbers.size, -1, dtype=np.int64), []
-    total = 0
-    for plan in plans:
-        base = np.where(plan.groups >= 0, plan.groups + total, base)
-        starts.append(total)
-        total += plan.inner.cells
-    parts = []
-    for plan, start in zip(plans, starts, strict=True):
-        own = np.full(total, -1, dtype=np.int64)
-        own[start : start + plan.inner.cells] = np.arange(plan.inner.cells)
-        parts.append((MergeStrategy(own, plan.inner), 1.0))
+    single = [island[0] for island in islands if len(island) == 1]
+    wide = [numbers.some(island) for island in islands if len(island) > 1]
+    own = seconds / max(1, len(wide))
+    alone = [_single_cells(numbers.some(single))] if single else []
+    plans = [_island_plan(each, gaussian=gaussian, seconds=own, few=len(wide) <= _FEW) for each in wide] + alone
+    inner = _side_by_side(plans, gaussian=gaussian)
+    if inner is None:  # whole numbers so far apart that none of them would stay moderate
+        plans = [_single_cells(each) for each in wide] + alone
+        inner = _side_by_side(plans, gaussian=gaussian)
+        assert inner is not None  # single cells have no matrix
     words = "; ".join(dict.fromkeys(plan.words for plan in plans))
     return GridStrategy(
-        groups=base,
-        inner=stacked(parts, gaussian=gaussian),
+        groups=_joined_groups(plans),
+        inner=inner,
         error=sum(plan.error for plan in plans),
         words=f"{len(islands):,} separate sets of cells: {words}",
+    )
+
+
+def _joined_groups(plans: Sequence[GridStrategy]) -> Places:
+    """The groups of all plans, one plan's after another's."""
+    base, total = np.full(len(plans[0].groups), -1, dtype=np.int64), 0
+    for plan in plans:
+        base = np.where(plan.groups >= 0, plan.groups + total, base)
+        total += plan.inner.cells
+    return base
+
+
+def _side_by_side(plans: Sequence[GridStrategy], *, gaussian: bool) -> Strategy | None:
+    """Plans over cells of their own as one strategy of one sensitivity; None where `stacked` has none."""
+    sizes = [plan.inner.cells for plan in plans]
+    parts = []
+    for place, plan in enumerate(plans):
+        own, start = np.full(sum(sizes), -1, dtype=np.int64), sum(sizes[:place])
+        own[start : start + sizes[place]] = np.arange(sizes[place])
+        parts.append((MergeStrategy(own, plan.inner), 1.0))
+    return stacked(parts, gaussian=gaussian)
+
+
+def _single_cells(numbers: CellNumbers) -> GridStrategy:
+    """Every atom of some numbers by itself."""
+    groups = atoms_of(numbers.size, numbers.cells)
+    used = [len(np.unique(groups[own])) for own in numbers.cells]
+    return GridStrategy(
+        groups=groups,
+        inner=IdentityStrategy(int(groups.max()) + 1),
+        error=float(numbers.weights @ np.array(used, dtype=np.float64)),
+        words="single cells",
     )
 
 
@@ -171,10 +187,7 @@ def _over_atoms(numbers: CellNumbers, groups: Places, *, gaussian: bool, seconds
     """Of strategies over atoms the best: their order is that of the cells, and all that is known of them."""
     count = int(groups.max()) + 1
     if len(numbers.cells) * count > _MOST_ENTRIES:
-        atoms = sum(
-            float(w) * len(np.unique(groups[own])) for own, w in zip(numbers.cells, numbers.weights, strict=True)
-        )
-        return GridStrategy(groups=groups, inner=IdentityStrategy(count), error=atoms, words="single cells")
+        return _single_cells(numbers)
     workload = SumWorkload(rows_over(groups, count, numbers.cells), numbers.weights)
     plan = plan_sums(workload, gaussian=gaussian, seconds=seconds)
     return GridStrategy(groups=groups, inner=plan.strategy, error=plan.error, words=plan.words)
@@ -389,7 +402,7 @@ def _unions(sides: BoxSides, weights: Floats, *, gaussian: bool, seconds: float)
         union = stacked(
             [(part, float(share)) for (part, _), share in zip(parts, shares, strict=True)], gaussian=gaussian
         )
-        if union.rows > MOST_LINES:
+        if union is None or union.rows > _MOST_UNITED:
             continue
         rows = sides.rows()
         workload = SumWorkload(rows, weights) if rows.size <= _MOST_ENTRIES else None

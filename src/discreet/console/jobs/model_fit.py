@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -18,8 +18,9 @@ from discreet.console.responses import PageTable
 from discreet.kernel.program import noise_sd
 from discreet.kernel.project_session import quote_session
 from discreet.project.project import Project
+from discreet.schema.column import Column
 from discreet.synth.attribute_discovery import undeclared_columns
-from discreet.synth.fit_request import FitRequest
+from discreet.synth.fit_request import PERSONS, FitRequest
 from discreet.synth.inspect import inspect_model, inspect_two_models
 from discreet.synth.inspect.model_comparison import Comparison
 from discreet.synth.inspect.model_evidence import NEAR
@@ -27,7 +28,10 @@ from discreet.synth.inspect.two_models_page import both_facts
 from discreet.synth.model import Model
 from discreet.synth.model_choice import choose_model
 from discreet.synth.model_folder import PERSONS_ENDING
+from discreet.synth.persons.person_model import PersonModel
+from discreet.synth.persons.tables_model import PersonTablesModel
 from discreet.synth.synthesis import choose_noise, modelled_columns, possible_reservations, reservation
+from discreet.synth.written_values import written_rows
 
 #: The models that can be asked for, and what each is.
 MODELS = (
@@ -38,6 +42,11 @@ MODELS = (
     {"name": "independent", "words": "models each column by itself"},
     {"name": "random", "words": "rows of the declared types alone; says nothing about the data and costs nothing"},
 )
+#: The model that only tables whose persons have several rows can have.
+PERSONS_MODEL = {
+    "name": PERSONS,
+    "words": "whole persons with all their rows in order, where one person has several rows in the table",
+}
 #: Simple questions of a column that are shown as examples.
 _EXAMPLES = 2
 
@@ -63,7 +72,20 @@ def _fit_request(wish: Mapping[str, Any]) -> FitRequest:
     )
 
 
-def quote_fit(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """What is known of a fit before it is paid: its columns, what is reserved, and why with this noise."""
+
+    columns: Sequence[Column]
+    event: ReservationEvent
+    noise: str
+
+
+#: What a quote says of a fit of persons.
+QuotePersons = Callable[[Project, str, FitRequest, Quoted], dict[str, Any]]
+
+
+def quote_fit(project: Project, wish: Mapping[str, Any], *, quote_persons: QuotePersons) -> dict[str, Any]:
     """What a fit would cost, which model it would be and why. Free: reads public facts alone."""
     name, fit_request = project.private(wish["table"]).name, _fit_request(wish)
     version, guarantee = project.peek_version(name), project.guarantee(name)
@@ -75,37 +97,56 @@ def quote_fit(project: Project, wish: Mapping[str, Any]) -> dict[str, Any]:
     needs = undeclared_columns(columns, keys=keys)
     prices = possible_reservations(guarantee, fit_request, texts=bool(needs.texts))
     event, noise = choose_noise(prices, quote_session(project, name), columns=len(columns))
-    choice = choose_model(fit_request, columns, event, most_rows=version.schema.unit.rows)
     assert fit_request.epsilon is not None
+    quoted = Quoted(columns=columns, event=event, noise=noise)
+    model = (
+        quote_persons(project, name, fit_request, quoted) | {"warnings": []}
+        if fit_request.kind == PERSONS
+        else _quote_rows(fit_request, quoted, most_rows=version.schema.unit.rows)
+    )
     delta = fit_request.delta if fit_request.delta is not None else guarantee.delta_rho or guarantee.keys
     return {
-        "model": choice.kind,
-        "because": f"{choice.because}; {noise}" if noise else choice.because,
+        **model,
         "columns": names,
         "price": forms.price_json(project, name, event),
-        "expected": _expected_error(event, columns=len(names), most_rows=version.schema.unit.rows),
         "guarantee": {
             "epsilon": exact.as_float(fit_request.epsilon, up=True),
             "delta": exact.as_float(delta if event.epsilon is None else event.delta, up=True),
         },
-        "warnings": console_texts(choice.warnings),
         "buys": [*needs.numbers, *needs.texts],
     }
 
 
-def _expected_error(event: ReservationEvent, *, columns: int, most_rows: int) -> dict[str, Any]:
+def _quote_rows(request: FitRequest, quoted: Quoted, *, most_rows: int) -> dict[str, Any]:
+    """Which model of rows it would be and why, and how exact; and what to warn of.
+
+    About a third of a price measures the columns one by one (`synth/model_choice`).
+    """
+    choice = choose_model(request, quoted.columns, quoted.event, most_rows=most_rows)
+    share = Fraction(1, 3 * len(quoted.columns))
+    return {
+        "model": choice.kind,
+        "because": f"{choice.because}; {quoted.noise}" if quoted.noise else choice.because,
+        "expected": expected_error(quoted.event, share=share, most_rows=most_rows),
+        "warnings": console_texts(choice.warnings),
+    }
+
+
+def expected_error(event: ReservationEvent, *, share: Fraction, most_rows: int) -> dict[str, Any]:
     """How exact single columns would be, by the price alone: what no model can do much better than.
 
-    About a third of a price measures the columns one by one (`synth/model_choice`). A count is good where it is
-    expected within `NEAR` of the truth, so it must be that much larger than its noise.
+    `share`: of the price, for one column. A count is good where it is expected within `NEAR` of the truth, so it must
+    be that much larger than its noise.
     """
-    sd = noise_sd(event, most_rows=most_rows, share=Fraction(1, 3 * columns))
+    sd = noise_sd(event, most_rows=most_rows, share=share)
     return {"plus_minus": 1.96 * sd, "good_from": 1.96 * sd / NEAR, "near": NEAR}
 
 
-def fit_model(project: Project, wish: Mapping[str, Any], *, analyst: str | None, progress: Any) -> Model:
-    """Fit, and pay, or find the fit that is there."""
-    made = project.synthesize(
+def fit_model(
+    project: Project, wish: Mapping[str, Any], *, analyst: str | None, progress: Any
+) -> Model | PersonModel | PersonTablesModel:
+    """Fit, and pay, or find the fit that is there. Of rows, unless persons are asked for."""
+    return project.synthesize(
         wish["table"],
         epsilon=wish["epsilon"],
         delta=wish["delta"],
@@ -113,10 +154,8 @@ def fit_model(project: Project, wish: Mapping[str, Any], *, analyst: str | None,
         columns=wish["columns"] or None,
         analyst=analyst,
         progress=progress,
-        rows_only=True,
+        rows_only=wish["model"] != PERSONS,
     )
-    assert isinstance(made, Model)
-    return made
 
 
 def model_files(project: Path) -> dict[str, Path]:
@@ -176,11 +215,16 @@ class StoredModel:
         ]
         return PageTable(columns=names, rows=rows)
 
-    def sample(self, rows: int, given: Mapping[str, object]) -> PageTable:
-        """Rows of it."""
-        sample_table = self.model.sample(rows, given=given)
-        columns = [sample_table.column(name).to_pylist() for name in sample_table.column_names]
-        return PageTable(columns=sample_table.column_names, rows=list(zip(*columns, strict=True)))
+    def sample(self, rows: int, given: Mapping[str, object], *, written: bool) -> PageTable:
+        """Rows of it; `written`: as the table's columns are declared to be written."""
+        return page_table(self.model.sample(rows, given=given), self.model.columns if written else ())
+
+
+def page_table(rows: Any, columns: Sequence[Column]) -> PageTable:
+    """Sampled rows as a table; values of these columns as they are declared to be written."""
+    shown = written_rows(rows, columns)
+    values = [shown.column(name).to_pylist() for name in shown.column_names]
+    return PageTable(columns=shown.column_names, rows=list(zip(*values, strict=True)))
 
 
 def _column_verdict(questions: Mapping[str, Any]) -> dict[str, Any]:
@@ -299,9 +343,10 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """A comparison with the real table, as plain data."""
     lines = {
         f"mean of {comparison.pairs:,} pairs of columns": comparison.mean,
-        "pairs measured together": comparison.measured,
-        "pairs never measured together": comparison.others,
-        f"worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        "pairs that were measured together": comparison.measured,
+        "pairs that were never measured together": comparison.others,
+        f"the worst pair, as far as the noise shows: {' × '.join(comparison.worst)}": comparison.worst_distance,
+        **{f"{each.column} by itself": each.distance for each in comparison.columns},
     }
     return {
         "release": comparison.release,

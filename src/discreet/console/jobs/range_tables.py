@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from discreet.errors import UsageError
 from discreet.present.cell_text import cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
+from discreet.schema.column import shown_label
 from discreet.tables.ranges.range_answers import Ranges
 from discreet.tables.ranges.range_groups import RangesByGroup
 
@@ -152,8 +154,15 @@ def _old_version_page(project: Project, recalled_release: RecalledRelease, *, ha
 
 
 def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
+    called = partial(shown_label, data.get("labels", {}))
     rows = [
-        (", ".join([*map(cell_text, labels), f"{cell_text(low)} to {cell_text(high)}"]), value, ends)
+        (
+            ", ".join(
+                [*map(cell_text, map(called, data.get("by", ()), labels)), f"{cell_text(low)} to {cell_text(high)}"]
+            ),
+            value,
+            ends,
+        )
         for *labels, low, high, value, ends in data["rows"]
     ]
     return {

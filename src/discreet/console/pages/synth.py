@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
 from discreet.console import forms
-from discreet.console.jobs import model_fit
+from discreet.console.jobs import model_fit, person_models
 from discreet.console.jobs.job_queue import Progress, job_queue_of
 from discreet.console.pages import job_progress, release_list
 from discreet.console.request_context import RequestContext
@@ -26,9 +27,9 @@ def listing(context: RequestContext) -> HandlerResponse:
     """The fits of each table, and those under way."""
     project = context.handle.project
     fits = release_list.list_releases(project, ("model",))
-    files = model_fit.model_files(project.folder)
+    files, persons = model_fit.model_files(project.folder), person_models.person_files(project.folder)
     for each in fits:
-        each["kept"] = each["release"] in files
+        each["kept"] = each["release"] in files or each["release"] in persons
     others = [{"name": name} for name in files if name.startswith("random-")]
     data = {
         "fits": fits,
@@ -49,10 +50,14 @@ def form(context: RequestContext) -> HandlerResponse:
     if wish["table"] and (wish["epsilon"] or wish["model"] == "random"):
         try:
             with job_queue_of(context).pricing_turn(context.visitor):
-                quoted = model_fit.quote_fit(context.handle.project, wish)
+                quoted = _quote(context.handle.project, wish)
         except DiscreetError as problem:
             trouble, status = forms.form_error(problem)
     return _form(context, wish, quoted=quoted, trouble=trouble, status=status)
+
+
+def _quote(project: Project, wish: dict[str, Any]) -> dict[str, Any]:
+    return model_fit.quote_fit(project, wish, quote_persons=person_models.quote_persons)
 
 
 def _form(
@@ -66,10 +71,11 @@ def _form(
     project = context.handle.project
     tables = forms.private_tables(project)
     table = next((each for each in tables if each["name"].lower() == wish["table"].lower()), None)
+    can_persons = table is not None and person_models.has_persons(project, table["name"])
     data = {
         "tables": tables,
         "table": table,
-        "models": model_fit.MODELS,
+        "models": [*model_fit.MODELS, *([model_fit.PERSONS_MODEL] if can_persons else [])],
         "wish": wish,
         "quote": quoted,
         "trouble": trouble,
@@ -83,11 +89,12 @@ def fit(context: RequestContext) -> HandlerResponse:
     project, analyst = context.handle.project, context.visitor.analyst
     try:
         with job_queue_of(context).pricing_turn(context.visitor):
-            model_fit.quote_fit(project, wish)  # what cannot be is told beside the form
+            _quote(project, wish)  # what cannot be is told beside the form
 
         def act(tell: Progress) -> str:
             model = model_fit.fit_model(project, wish, analyst=analyst, progress=tell)
-            return f"/synth/{quote(save_in_project(project.folder, model).stem, safe='')}"
+            saved = save_in_project(project.folder, model).name.removesuffix(".npz").removesuffix(".persons")
+            return f"/synth/{quote(saved, safe='')}"
 
         words = f"a model of {wish['table']}"
         return Redirect(to=_run_job(context, act, words=words, key=_key("fit", wish)))
@@ -110,8 +117,11 @@ def show(context: RequestContext) -> HandlerResponse:
     project = context.handle.project
     with job_queue_of(context).pricing_turn(context.visitor):  # the first look at a model takes a while
         stored_model = model_fit.find_model(project.folder, context.params["release"])
+        stored_persons = person_models.find_person_model(project.folder, context.params["release"])
     if stored_model is None:
-        return _not_kept(project, context.params["release"])
+        return (
+            _show_persons(context, stored_persons) if stored_persons else _not_kept(project, context.params["release"])
+        )
     data = {
         **stored_model.page(),
         "most": context.settings.most_rows,
@@ -120,6 +130,12 @@ def show(context: RequestContext) -> HandlerResponse:
         "others": [name for name in model_fit.model_files(project.folder) if name != stored_model.name],
     }
     return Page(template="synth_model.html", data=data, table=stored_model.grid())
+
+
+def _show_persons(context: RequestContext, stored: person_models.StoredPersonModel) -> Page:
+    """A model of persons: which questions about persons it answers well, and how to have persons of it."""
+    data = {**stored.page(), "most": context.settings.most_rows, "seed": secrets.randbelow(10**9)}
+    return Page(template="synth_persons.html", data=data, table=stored.grid())
 
 
 def beside(context: RequestContext) -> HandlerResponse:
@@ -158,20 +174,37 @@ def _stored_model(context: RequestContext) -> model_fit.StoredModel:
     return stored_model
 
 
+def _any_stored_model(context: RequestContext) -> model_fit.StoredModel | person_models.StoredPersonModel:
+    """The model that is meant, of rows or of persons."""
+    with job_queue_of(context).pricing_turn(context.visitor):
+        stored = person_models.find_person_model(context.handle.folder, context.params["release"])
+    return _stored_model(context) if stored is None else stored
+
+
 def sample(context: RequestContext) -> HandlerResponse:
     """Rows of a model, as a file. Free."""
-    stored_model, most = _stored_model(context), context.settings.most_rows
+    stored_model, most = _any_stored_model(context), context.settings.most_rows
     rows = forms.whole_number(context.query_text("n", "1000"), "the number of rows", least=1, most=most)
     column = context.query_text("column").strip()
     given = {column: forms.text_or_none(context.query_text("value"))} if column else {}
+    file_format, name = context.query_text("format", "csv"), f"{stored_model.name}-sample"
+    written = file_format == "csv"  # as the source writes it; the others have types
     with job_queue_of(context).pricing_turn(context.visitor):  # free, and yet work for a processor
-        grid = stored_model.sample(rows, given)
-        return release_list.table_download(grid, context.query_text("format", "csv"), f"{stored_model.name}-sample")
+        if isinstance(stored_model, model_fit.StoredModel):
+            grid = stored_model.sample(rows, given, written=written)
+        else:
+            table = context.query_text("table") or stored_model.tables[0]
+            if table not in stored_model.tables:
+                raise NotFound
+            seed = forms.whole_number(context.query_text("seed", "0"), "the seed", least=0, most=10**9)
+            grid = stored_model.sample(rows, given, table=table, seed=seed, written=written)
+            name = f"{name}-{table}"
+        return release_list.table_download(grid, file_format, name)
 
 
 def model_file(context: RequestContext) -> HandlerResponse:
     """The model itself, to be used elsewhere. It holds noisy numbers and public facts alone."""
-    stored_model = _stored_model(context)
+    stored_model = _any_stored_model(context)
     return Download(
         content=stored_model.path.read_bytes(), media_type="application/octet-stream", name=stored_model.path.name
     )

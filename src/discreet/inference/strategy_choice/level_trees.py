@@ -51,6 +51,7 @@ class TreeSearch:
     gaussian: bool
     _energies: dict[int, float] = field(default_factory=dict)
     _tree_cache: dict[tuple[int, ...], LevelTree] = field(default_factory=dict)
+    _part_cache: dict[tuple[int, ...], tuple[Floats, Floats]] = field(default_factory=dict)
 
     def best(self, changes: int) -> LevelTree:
         """The best of regular trees, and then of so many rounds of changes to one level of it."""
@@ -100,8 +101,8 @@ class TreeSearch:
     def _error(self, sizes: tuple[int, ...], logs: Floats) -> tuple[float, Floats]:
         """The logarithm of the mean variance at sensitivity 1, by the logarithms of the weights, and its gradient."""
         logs = logs - logs.max()
-        weights, blocks = np.exp(np.maximum(logs, -40)), np.array(sizes, dtype=np.float64)
-        energies = self._parts(sizes)
+        weights = np.exp(np.maximum(logs, -40))
+        blocks, energies = self._parts(sizes)
         eigenvalues = np.cumsum(weights**2 * blocks)
         total = float((energies / eigenvalues).sum())
         slopes = -np.cumsum((energies / eigenvalues**2)[::-1])[::-1] * 2 * weights**2 * blocks / total
@@ -110,11 +111,14 @@ class TreeSearch:
         value = math.log(norm) * 2 / power + math.log(total / self.workload.queries)
         return value, slopes + 2 * weights**power / norm
 
-    def _parts(self, sizes: tuple[int, ...]) -> Floats:
-        energies = [self._energy(size) for size in sizes]
-        # Nothing measures the whole unless the last level does: beyond it lies no block to average over.
-        parts = [max(one - two, 0.0) for one, two in pairwise(energies)]
-        return np.array([*parts, energies[-1]])
+    def _parts(self, sizes: tuple[int, ...]) -> tuple[Floats, Floats]:
+        """The sizes of the blocks of each level, and its E_k."""
+        if sizes not in self._part_cache:
+            energies = [self._energy(size) for size in sizes]
+            # Nothing measures the whole unless the last level does: beyond it lies no block to average over.
+            parts = [max(one - two, 0.0) for one, two in pairwise(energies)]
+            self._part_cache[sizes] = np.array(sizes, dtype=np.float64), np.array([*parts, energies[-1]])
+        return self._part_cache[sizes]
 
     def _energy(self, size: int) -> float:
         if size not in self._energies:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.strategy import (
+    MOST_ENTRY,
     DiagonalStrategy,
     GroupStrategy,
     IdentityStrategy,
@@ -81,17 +82,37 @@ def shared_budget(errors: Sequence[float], *, gaussian: bool) -> Floats:
     return np.asarray(roots / (np.linalg.norm(roots) if gaussian else roots.sum()))
 
 
-def stacked(parts: Sequence[tuple[Strategy, float]], *, gaussian: bool) -> Strategy:
+def stacked(parts: Sequence[tuple[Strategy, float]], *, gaussian: bool) -> Strategy | None:
     """Strategies over the same cells as one, each times a whole number, so that their sensitivities are in about these
-    proportions."""
-    wished = [share / _sensitivity(strategy, gaussian=gaussian) for strategy, share in parts]
-    times = [max(1, round(own / min(wished) * _FINE)) for own in wished]
-    common = math.gcd(*times)
+    proportions. None where a matrix would get too large numbers."""
     if len(parts) == 1:
         return parts[0][0]
+    wished = [share / _sensitivity(strategy, gaussian=gaussian) for strategy, share in parts]
+    ratios = [own / min(wished) for own in wished]
+    largest = [_largest_entry(strategy) for strategy, _ in parts]
+    room = min(MOST_ENTRY / (entry * ratio) for entry, ratio in zip(largest, ratios, strict=True))
+    if room < 2:  # a ratio is rounded up by half at most
+        return None
+    times = [max(1, round(ratio * min(_FINE, room // 2))) for ratio in ratios]
+    common = math.gcd(*times)
     return StackStrategy(
         tuple(scaled_strategy(strategy, own // common) for (strategy, _), own in zip(parts, times, strict=True))
     )
+
+
+def _largest_entry(strategy: Strategy) -> int:
+    """The largest number of a matrix that is multiplied with a strategy; 1 where there is none."""
+    match strategy:
+        case MatrixStrategy():
+            return strategy.largest
+        case MergeStrategy(_, inner):
+            return _largest_entry(inner)
+        case StackStrategy(parts):
+            return max(map(_largest_entry, parts))
+        case ProductStrategy(factors):
+            return _largest_entry(factors[0])
+        case _:
+            return 1
 
 
 def _sensitivity(strategy: Strategy, *, gaussian: bool) -> float:

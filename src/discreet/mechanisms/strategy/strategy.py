@@ -19,6 +19,9 @@ from discreet.mechanisms.noise_addition import Integers
 #: Sums below this are taken in 64 bits, larger ones in Python's numbers.
 _WIDE = 2**62
 
+#: The largest number of a dense matrix.
+MOST_ENTRY = 2**31
+
 
 class Strategy(ABC):
     """An integer matrix, seldom written out: `rows` whole-number combinations of `cells` counts.
@@ -183,7 +186,12 @@ class MatrixStrategy(Strategy):
     entries: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        if self.entries.ndim != 2 or not self.entries.size or self.entries.dtype != np.int64 or self.largest > 2**31:
+        if (
+            self.entries.ndim != 2
+            or not self.entries.size
+            or self.entries.dtype != np.int64
+            or self.largest > MOST_ENTRY
+        ):
             raise ValueError("the matrix must have whole numbers of moderate size")
 
     @property

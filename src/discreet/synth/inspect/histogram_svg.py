@@ -78,7 +78,7 @@ def _horizontal_bars(of: ModelHistogram) -> Markup:
         end = left + (right - left) * of.counts[cell] / most
         parts = [
             svg.title(_tooltip(of, cell)),
-            svg.text(left - 8, y + 14, shorten(label_text(of.labels[cell]), 16), anchor="end"),
+            svg.text(left - 8, y + 14, shorten(label_text(of.shown(cell)), 16), anchor="end"),
             svg.rect(left, y + 4, end, y + 16, class_="bar"),
             *_horizontal_dot(of, cell, left, (right - left) / most, y + 10),
             svg.text(WIDTH, y + 14, model_count_text(of.counts[cell]), anchor="end"),
@@ -147,8 +147,8 @@ def _axis(of: ModelHistogram, places: Mapping[int, tuple[float, float]], y: floa
     bins = [cell for cell in places if of.spans[cell] is not None]
     end = places[bins[-1]][1]
     text = [
-        svg.text(0, y, shorten(label_text(of.labels[bins[0]]), 22), class_="note"),
-        svg.text(end, y, shorten(label_text(of.labels[bins[-1]]), 22), class_="note", anchor="end"),
+        svg.text(0, y, shorten(label_text(of.shown(bins[0])), 22), class_="note"),
+        svg.text(end, y, shorten(label_text(of.shown(bins[-1])), 22), class_="note", anchor="end"),
     ]
     for cell in places:
         if of.spans[cell] is None:
@@ -180,7 +180,7 @@ def _largest_number(of: ModelHistogram, cell: int) -> float:
 
 
 def _tooltip(of: ModelHistogram, cell: int) -> str:
-    text = f"{label_text(of.labels[cell])}: {model_count_text(of.counts[cell])} in the model"
+    text = f"{label_text(of.shown(cell))}: {model_count_text(of.counts[cell])} in the model"
     if of.noisy_counts is None or of.plus_minus is None:
         return text
     return f"{text}, measured {rounded(of.noisy_counts[cell])} ± {rounded(of.plus_minus[cell])}"

@@ -1,8 +1,9 @@
 """A charged comparison: how far the model's pairs of columns are from the real table, in total variation.
 
 The distance of a pair is the sum over its cells of |exact count - the model's count|, half of it over the number of
-rows the share of rows that would have to move. Three steps of one reservation: the sum of the distances over all
-pairs (those that were measured together, and those that were not), a choice of the worst pair, and its distance.
+rows the share of rows that would have to move. Four steps of one reservation: the sum of the distances over all
+pairs (those that were measured together, and those that were not), a choice of the worst pair, its distance, and the
+distance of each column by itself. A comparison by an earlier version has no single columns, and is read back as it was.
 Laplace noise under a pure epsilon, Gaussian noise where a delta is given with it.
 """
 
@@ -35,11 +36,21 @@ from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import attribute_of_words
 from discreet.synth.column_differences import difference_expression
 from discreet.synth.inspect.model_evidence import names_of
-from discreet.synth.inspect.noisy_distances import PARTS, ComparisonPlan, comparison_plan, law_of, measure_distances
+from discreet.synth.inspect.noisy_distances import (
+    PARTS,
+    ComparisonPlan,
+    column_plan,
+    comparison_plan,
+    law_of,
+    measure_distances,
+)
 from discreet.synth.model import Model
 
 #: How the epsilon is split: the choice of the worst pair needs most, for its noise counts against one pair's distance.
-SHARES = {"mean": Fraction(1, 4), "choice": Fraction(1, 2), "worst": Fraction(1, 4)}
+SHARES = {"columns": Fraction(1, 8), "mean": Fraction(1, 4), "choice": Fraction(3, 8), "worst": Fraction(1, 4)}
+
+#: The same without single columns: where a model has but one, and in comparisons by earlier versions.
+SHARES_OF_PAIRS = {"mean": Fraction(1, 4), "choice": Fraction(1, 2), "worst": Fraction(1, 4)}
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -57,11 +68,19 @@ class Distance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDistance:
+    """How far one column is off by itself."""
+
+    column: str
+    distance: Distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """What a comparison with the real table told, and what it cost.
 
     `measured`, `others`: the mean over pairs that were measured together, and over those that were not; None where
-    there are none of them.
+    there are none of them. `columns`: each column by itself; none in a comparison by an earlier version.
     """
 
     release: str
@@ -74,6 +93,7 @@ class Comparison:
     others: Distance | None
     worst: tuple[str, ...]
     worst_distance: Distance
+    columns: tuple[ColumnDistance, ...] = ()
 
 
 def compare(
@@ -87,18 +107,20 @@ def compare(
     """Compare a model with the version of the table that it was fitted to. The same comparison again is free.
 
     Guarantee: (epsilon, delta)-DP for neighbours under the version's unit; pure where delta is 0.
-    Because: three steps whose losses, in epsilon or in the rho that converts to (epsilon, delta), add up to no more
+    Because: steps whose losses, in epsilon or in the rho that converts to (epsilon, delta), add up to no more
         than what is reserved; all that they release is drawn by exact mechanisms; and the model is public.
     """
     event = reservation(epsilon, delta)
     check_model_of_version(model, session.version)
     plan = comparison_plan(model)
-    program = Program(session.curator, session.version, _reserve(plan, event, epsilon, session, fresh=fresh))
+    id_, shares = _reserve(plan, event, epsilon, session, fresh=fresh)
+    program = Program(session.curator, session.version, id_)
     cut = _cut(program, model)
-    means = _means(cut, plan)
-    worst = _choose_worst(cut, plan)
-    law = law_of(program, SHARES["worst"], ((worst,),))
+    means = _means(cut, plan, shares["mean"])
+    worst = _choose_worst(cut, plan, shares["choice"])
+    law = law_of(program, shares["worst"], ((worst,),))
     (noisy,) = measure_distances(cut, plan, ((worst,),), law)
+    columns = _columns(cut, column_plan(model), shares["columns"]) if "columns" in shares else ()
     program.finish(json.dumps({"kind": "comparison", "steps": program.steps}))
     return Comparison(
         release=program.id,
@@ -111,6 +133,7 @@ def compare(
         others=means[2],
         worst=names_of(model, plan.sets[worst]),
         worst_distance=_distance(noisy, float(law.half_width(CONFIDENCE)), 1, model.total),
+        columns=columns,
     )
 
 
@@ -134,16 +157,23 @@ def _reserve(
     session: Session,
     *,
     fresh: bool,
-) -> str:
-    """The id of the reservation: that of the same comparison, or a new charge."""
-    question_text = json.dumps({"compare": plan.digest(), "event": events.to_data(event)}, sort_keys=True)
-    question = hashlib.sha256(question_text.encode()).hexdigest()
-    version = session.version
-    earlier_reservation = None if fresh else session.ledger.find_reservation(version.table, version.number, question)
-    if earlier_reservation is not None:
-        return earlier_reservation.id
+) -> tuple[str, dict[str, Fraction]]:
+    """The id of the reservation, that of the same comparison or a new charge; and how it is split."""
+    version, without = session.version, _question(plan, event, {})
+    shares = SHARES_OF_PAIRS if len(plan.model.attributes) == 1 else SHARES
+    question = without if shares is SHARES_OF_PAIRS else _question(plan, event, {"columns": True})
+    for each, own in [] if fresh else [(question, shares), (without, SHARES_OF_PAIRS)]:
+        earlier = session.ledger.find_reservation(version.table, version.number, each)
+        if earlier is not None:
+            return earlier.id, own
     # Once: another may reserve the same this very moment.
-    return charge_whole_table(session, event, question=question, price=epsilon, once=not fresh)
+    return charge_whole_table(session, event, question=question, price=epsilon, once=not fresh), shares
+
+
+def _question(plan: ComparisonPlan, event: ReservationEvent, more: dict[str, bool]) -> str:
+    """What makes two comparisons the same, as a digest."""
+    text = json.dumps({"compare": plan.digest(), "event": events.to_data(event), **more}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _cut(program: Program, model: Model) -> BinnedTable:
@@ -152,13 +182,25 @@ def _cut(program: Program, model: Model) -> BinnedTable:
     )
 
 
-def _means(cut: BinnedTable, plan: ComparisonPlan) -> tuple[Distance, Distance | None, Distance | None]:
+def _columns(cut: BinnedTable, plan: ComparisonPlan, share: Fraction) -> tuple[ColumnDistance, ...]:
+    """The distance of each column by itself, as one step."""
+    law = law_of(cut.program, share, plan.groups)
+    width = float(law.half_width(CONFIDENCE))
+    return tuple(
+        ColumnDistance(column=names_of(plan.model, own)[0], distance=_distance(noisy, width, 1, plan.model.total))
+        for own, noisy in zip(plan.sets, measure_distances(cut, plan, plan.groups, law), strict=True)
+    )
+
+
+def _means(
+    cut: BinnedTable, plan: ComparisonPlan, share: Fraction
+) -> tuple[Distance, Distance | None, Distance | None]:
     """The mean distance of all sets, of those measured and of the others, from one noisy sum for each group.
 
     An empty group has no sum: it would be noise alone.
     """
     filled_groups, total = tuple(group for group in plan.groups if group), plan.model.total
-    law = law_of(cut.program, SHARES["mean"], filled_groups)
+    law = law_of(cut.program, share, filled_groups)
     noisy = dict(zip(filled_groups, measure_distances(cut, plan, filled_groups, law), strict=True))
     one, both = float(law.half_width(CONFIDENCE)), CombinedNoise(parts=((Fraction(1), law),) * len(filled_groups))
     mean = _distance(sum(noisy.values()), float(both.half_width(CONFIDENCE)), len(plan.sets), total)
@@ -166,7 +208,7 @@ def _means(cut: BinnedTable, plan: ComparisonPlan) -> tuple[Distance, Distance |
     return mean, parts[0], parts[1]
 
 
-def _choose_worst(cut: BinnedTable, plan: ComparisonPlan) -> int:
+def _choose_worst(cut: BinnedTable, plan: ComparisonPlan, share: Fraction) -> int:
     """The place of the set that is furthest off, by the exponential mechanism."""
 
     def candidates() -> Iterator[tuple[Axes, Candidate]]:
@@ -174,7 +216,7 @@ def _choose_worst(cut: BinnedTable, plan: ComparisonPlan) -> int:
             estimate = np.rint(plan.estimate(place) / PARTS).astype(np.int64)
             yield own, Candidate(estimate=estimate, weight=1, penalty=0)
 
-    return cut.choose(plan.sets, candidates, epsilon=cut.program.choice_epsilon(SHARES["choice"]), most_weight=1)
+    return cut.choose(plan.sets, candidates, epsilon=cut.program.choice_epsilon(share), most_weight=1)
 
 
 def _distance(noisy: int, width: float, pairs: int, total: float) -> Distance:

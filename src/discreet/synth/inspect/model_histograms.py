@@ -21,7 +21,8 @@ class ModelHistogram:
 
     `noisy_counts` and `plus_minus` are None where the column was never measured. `null_share`: of the model's rows
     those without a value; None where the column always has one. `order`: the cells as people read them.
-    `spans`: the codes [low, high) of each cell that is a run of numbers or moments, else None.
+    `spans`: the codes [low, high) of each cell that is a run of numbers or moments, else None. `shown_labels`: labels,
+    with codes by what they are called.
     """
 
     name: str
@@ -33,6 +34,11 @@ class ModelHistogram:
     null_share: float | None
     order: tuple[int, ...]
     spans: tuple[tuple[int, int] | None, ...]
+    shown_labels: tuple[Label, ...] = ()
+
+    def shown(self, cell: int) -> Label:
+        """The value of a cell for people; data of before has no shown labels."""
+        return (self.shown_labels or self.labels)[cell]
 
     @property
     def ordered(self) -> bool:
@@ -50,6 +56,7 @@ def _histogram(evidence: ModelEvidence, place: int, attribute: Attribute) -> Mod
         name=attribute.name,
         kind=kind_of(attribute),
         labels=attribute.labels(),
+        shown_labels=attribute.shown_labels(),
         counts=tuple(counts.tolist()),
         noisy_counts=None if noisy_marginal is None else tuple(noisy_marginal.values.tolist()),
         plus_minus=None

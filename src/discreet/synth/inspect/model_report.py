@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from discreet import exact
 from discreet.present.cell_text import visible_text
+from discreet.synth.attribute_discovery import has_no_words, is_empty
 from discreet.synth.inspect.dependence import dependences, measured_sets
 from discreet.synth.inspect.marginal_verdicts import JudgedMarginal, judge_marginals
 from discreet.synth.inspect.model_comparison import Comparison, Distance
@@ -15,7 +16,7 @@ from discreet.synth.inspect.model_histograms import histograms
 from discreet.synth.inspect.model_network import model_network
 from discreet.synth.inspect.network_svg import NetworkPanel, network_file
 from discreet.synth.inspect.report_page import report_page
-from discreet.synth.inspect.report_text import count_noun, percent, rounded, tenths
+from discreet.synth.inspect.report_text import count_noun, parents_words, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import simple_questions
 from discreet.synth.model import Model
 
@@ -49,7 +50,7 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
     """
     evidence = ModelEvidence(model)
     pairs = dependences(evidence)
-    modelled_names = {attribute.name for attribute in model.attributes}
+    modelled_names = {each.name for each in model.attributes if not has_no_words(each) or is_empty(each)}
     return ModelReport(
         card=model.card,
         rows=model.total,
@@ -70,7 +71,7 @@ def inspect_model(model: Model, *, comparison: Comparison | None = None) -> Mode
 def network_panel(report: ModelFindings) -> NetworkPanel:
     """The network of a model, with what it is and what it cost above it."""
     card, graph = report.card, report.graph
-    parents = f", at most {count_noun(graph.degree, 'parent')}" if graph.arrows else ""
+    parents = f", {parents_words(graph.degree, card.degree)}" if graph.arrows else ""
     paid = "free" if card.epsilon is None else f"epsilon {exact.show(card.epsilon, up=True)}"
     arrows = "arrows show what was modelled given what, not causes" if graph.arrows else "lines join what was measured"
     return NetworkPanel(
@@ -138,10 +139,19 @@ def compared_lines(report: ModelFindings) -> list[str]:
     if comparison is None:
         return []
     worst = " x ".join(comparison.worst)
+    farthest = max(comparison.columns, key=lambda each: each.distance.noisy_value, default=None)
     return [
         f"compared with the real table ({comparison.release}): pairs are {_distance_text(comparison.mean)} off on "
         "average",
         f"  the worst pair, as far as the noise shows: {worst}, {_distance_text(comparison.worst_distance)}",
+        *(
+            []
+            if farthest is None
+            else [
+                f"  columns by themselves, as far as the noise shows: at most {_distance_text(farthest.distance)}, "
+                f"{farthest.column}"
+            ]
+        ),
     ]
 
 

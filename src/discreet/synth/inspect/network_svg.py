@@ -26,6 +26,9 @@ LEAST_WIDTH = 320.0
 #: In a file: the rows of a table, the height of a line, the room around tables, and how wide lines of tables are.
 FILE_ROWS, LINE, GAP, PANEL = 12, 18.0, 28.0, 640.0
 
+#: In a file: the most letters of a value. Two dates and what stands between them have room.
+WORDS = 28
+
 #: What a file is drawn with, on white paper: nobody knows what it is put on. Colours are those of templates/page.css.
 STYLE = (
     ".chart{background:#fff}.chart text{fill:#1f2d29;font-family:system-ui,sans-serif}"
@@ -200,8 +203,10 @@ def draw_table(table: NetworkTable) -> tuple[list[Markup], float, float]:
     """A table in lines of text: the parents' values, then each value's share and its ±. The most common rows."""
     common = sorted(range(len(table.rows)), key=lambda row: -table.rows[row].count)[:FILE_ROWS]
     rows = [table.rows[row] for row in sorted(common)]
-    texts = [[*(shorten(text, 16) for text in row.given), *(share_text(share) for share in row.shares)] for row in rows]
-    heads = [*(shorten(name, 16) for name in table.parents), *(shorten(value, 14) for value in table.values)]
+    texts = [
+        [*(shorten(text, WORDS) for text in row.given), *(share_text(share) for share in row.shares)] for row in rows
+    ]
+    heads = [*(shorten(name, WORDS) for name in table.parents), *(shorten(value, WORDS) for value in table.values)]
     notes = [[*("" for _ in row.given), *map(width_text, row.plus_minus)] for row in rows]
     columns = range(len(heads))
     wides = [

@@ -68,6 +68,14 @@ def comparison_plan(model: Model) -> ComparisonPlan:
     return ComparisonPlan(model=model, sets=sets, groups=(measured, others))
 
 
+def column_plan(model: Model) -> ComparisonPlan:
+    """Each column by itself, a group for each."""
+    places = range(len(model.fitted.sizes))
+    return ComparisonPlan(
+        model=model, sets=tuple((place,) for place in places), groups=tuple((place,) for place in places)
+    )
+
+
 def law_of(program: Program, share: Fraction, groups: Groups) -> Law:
     """The noise on one sum for each group that costs this share of the reservation, exactly."""
     moves, event = moves_of_distances(program.moves.l1, [len(group) for group in groups], PARTS), program.event

@@ -32,7 +32,7 @@ DAYS = (7, 30, 90, 365)
 #: So many persons are sampled to answer.
 PERSONS = 20_000
 
-Verdict = Literal["good", "poor", "unknown"]
+Verdict = Literal["good", "uncertain", "poor", "unknown"]
 Codes = NDArray[np.int64]
 
 
@@ -40,8 +40,9 @@ Codes = NDArray[np.int64]
 class PersonQuestion:
     """A share that is asked for: `of` whom, what the sampled persons say, and what was measured with noise.
 
-    `measured` and `plus_minus` (95%) are None where no measurement says it. `good`: the sampled share is within three
-    points of the truth, as far as the noise tells.
+    `measured` and `plus_minus` (95%, at most 1) are None where no measurement says it. `good`: the sampled share is
+    within three points of the truth, as far as the noise tells; `poor`: it is not; `uncertain`: the noise is too large
+    to tell.
     """
 
     table: str
@@ -56,7 +57,9 @@ class PersonQuestion:
         if self.plus_minus is None:
             return "unknown"
         off = 0.0 if self.measured is None else max(0.0, abs(self.share - self.measured) - self.plus_minus)
-        return "good" if off + self.plus_minus <= NEAR_POINTS else "poor"
+        if off + self.plus_minus <= NEAR_POINTS:
+            return "good"
+        return "poor" if off > NEAR_POINTS else "uncertain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +217,7 @@ def _above(evidence: ModelEvidence, place: int, attribute: Attribute, least: int
         min(noisy_marginal.variances[touched].sum(), noisy_marginal.variances[~touched].sum() + evidence.total_sd**2)
     )
     share = float((parts * noisy_marginal.values).sum() / evidence.total)
-    return min(1.0, max(0.0, share)), float((noise + cut.sum()) / evidence.total)
+    return min(1.0, max(0.0, share)), min(1.0, float((noise + cut.sum()) / evidence.total))
 
 
 def _null_share(evidence: ModelEvidence, place: int, attribute: Attribute) -> float:
@@ -231,7 +234,7 @@ def _diagonal(evidence: ModelEvidence, previous: int, own: int) -> tuple[float |
         return None, None
     share = float(np.trace(noisy_marginal.values) / evidence.total)
     noise = evidence.widths * math.sqrt(float(np.trace(noisy_marginal.variances)))
-    return min(1.0, max(0.0, share)), noise / evidence.total
+    return min(1.0, max(0.0, share)), min(1.0, noise / evidence.total)
 
 
 def _person_weights(rows: SampledRows, later: Codes) -> NDArray[np.float64]:
@@ -262,7 +265,7 @@ def share_question(
         measured = min(1.0, max(0.0, float(noisy_marginal.values[chosen].sum()) / evidence.total))
         variances = noisy_marginal.variances
         inside, outside = float(variances[chosen].sum()), float(variances[~chosen].sum()) + evidence.total_sd**2
-        plus_minus = evidence.widths * math.sqrt(min(inside, outside)) / evidence.total
+        plus_minus = min(1.0, evidence.widths * math.sqrt(min(inside, outside)) / evidence.total)
     return PersonQuestion(table=table, question=question, of=of, share=share, measured=measured, plus_minus=plus_minus)
 
 

@@ -95,6 +95,17 @@ def inspect_persons(model: PersonModel) -> PersonReport:
     )
 
 
+def _person_sections(reports: list[PersonReport], *, has_cost: bool) -> dict[str, str]:
+    """The sections of the page, by what they are linked by."""
+    sections = {}
+    for number, report in enumerate(reports, start=1):
+        sections[f"questions-{number}"] = f"Questions about persons, {report.card.table}"
+        sections[f"columns-{number}"] = f"Each column of a person's first row, {report.card.table}"
+        if report.returns:
+            sections[f"returns-{number}"] = f"From one row to the next, {report.card.table}"
+    return sections | ({"cost": "What it cost"} if has_cost else {})
+
+
 def persons_page(card: ModelCard, reports: list[PersonReport], *, title: str, facts: dict[str, str]) -> str:
     """A page about one table of persons, or about several that share them."""
     return render(
@@ -102,6 +113,8 @@ def persons_page(card: ModelCard, reports: list[PersonReport], *, title: str, fa
         title=title,
         card=card,
         facts=facts,
+        sections=_person_sections(reports, has_cost=bool(card.shares)),
+        shared="the model",
         reports=[
             {
                 "table": report.card.table,

@@ -17,7 +17,7 @@ from discreet.synth.inspect.model_comparison import Comparison, Distance
 from discreet.synth.inspect.model_findings import ModelFindings
 from discreet.synth.inspect.model_histograms import ModelHistogram
 from discreet.synth.inspect.model_network import ModelNetwork, NetworkTable
-from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
+from discreet.synth.inspect.report_text import count_noun, crossed_names, parents_words, percent, rounded, tenths
 from discreet.synth.inspect.simple_questions import ColumnQuestions, SimplePredicate
 from discreet.synth.model_contents import ModelCard
 
@@ -55,9 +55,17 @@ def report_page(report: ModelFindings) -> str:
         "synthetic/report.html",
         title=f"Synthetic data from {report.card.table}",
         sections={name: title for name, title in sections.items() if not left_out.get(name)},
+        shared="the model" if report.comparison is None else "the model and that comparison",
         report=report,
         card=report.card,
-        formats={"percent": percent, "rounded": rounded, "tenths": tenths, "count": count_noun, "cross": crossed_names},
+        formats={
+            "percent": percent,
+            "rounded": rounded,
+            "tenths": tenths,
+            "count": count_noun,
+            "cross": crossed_names,
+            "parents": parents_words,
+        },
         epsilon=None if report.card.epsilon is None else exact.show(report.card.epsilon, up=True),
         delta=delta_text(report.card),
         **_questions(report),
@@ -260,5 +268,6 @@ def comparison_distances(report: ModelFindings) -> dict[str, Distance | float]:
         "the same, as expected from the noise alone": report.expected_pairs() if comparison.measured else None,
         "pairs that were never measured together": comparison.others,
         worst: comparison.worst_distance,
+        **{f"{each.column} by itself": each.distance for each in comparison.columns},
     }
     return {words: distance for words, distance in distances.items() if distance is not None}

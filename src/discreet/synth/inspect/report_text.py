@@ -81,6 +81,18 @@ def crossed_names(names: Sequence[str]) -> str:
     return " × ".join(names)
 
 
+def parents_words(most: int, degree: int | None) -> str:
+    """How many parents columns of a network have, and how many were asked for.
+
+    >>> parents_words(1, 2), parents_words(2, 2), parents_words(1, None)
+    ('K = 2, at most 1 parent used', 'K = 2', 'at most 1 parent')
+    """
+    words = f"at most {count_noun(most, 'parent')}"
+    if degree is None:
+        return words
+    return f"K = {degree}" if most == degree else f"K = {degree}, {words} used"
+
+
 def count_noun(count: int, one: str, many: str = "") -> str:
     """A number and its noun.
 

@@ -119,6 +119,16 @@ def _with_rows(linked: LinkedModel, evidence: ModelEvidence, sampled: SampledTab
     attribute = evidence.model.attributes[place]
     is_row = np.ones(attribute.size, dtype=np.bool_)
     is_row[attribute.groups[-1]] = False
+    share = float((sampled.traits[linked.number] != NULL).mean())
+    if ((attribute.groups == attribute.groups[-1]) & (attribute.weights > 0))[:-1].any():  # none and some share a cell
+        return PersonQuestion(
+            table=linked.name,
+            question="persons with a row",
+            of="all persons",
+            share=share,
+            measured=None,
+            plus_minus=None,
+        )
     return share_question(
         evidence,
         (place,),
@@ -126,5 +136,5 @@ def _with_rows(linked: LinkedModel, evidence: ModelEvidence, sampled: SampledTab
         table=linked.name,
         question="persons with a row",
         of="all persons",
-        share=float((sampled.traits[linked.number] != NULL).mean()),
+        share=share,
     )

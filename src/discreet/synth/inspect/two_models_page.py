@@ -21,7 +21,7 @@ from discreet.synth.inspect.report_page import (
     histogram_notes,
     network_parts,
 )
-from discreet.synth.inspect.report_text import count_noun, crossed_names, percent, rounded, tenths
+from discreet.synth.inspect.report_text import count_noun, crossed_names, parents_words, percent, rounded, tenths
 
 _SIZES = {1: "good single columns", 2: "good pairs", 3: "good triples"}
 
@@ -50,6 +50,8 @@ def two_models_page(
         "synthetic/two_models.html",
         title=f"Two models of {' and '.join(tables)}",
         sections={name: title for name, title in sections.items() if not left_out.get(name)},
+        shared="the two models" if left_out["two_compared"] else "the two models and their comparisons",
+        is_compared=not left_out["two_compared"],
         names=names,
         facts=both_facts(reports),
         only_good=only_good,
@@ -60,7 +62,14 @@ def two_models_page(
         networks=[network_parts(report.graph) for report in reports],
         confidence=percent(reports[0].confidence),
         near=percent(reports[0].near),
-        formats={"cross": crossed_names, "tenths": tenths, "count": count_noun, "percent": percent},
+        degrees=[report.card.degree for report in reports],
+        formats={
+            "cross": crossed_names,
+            "tenths": tenths,
+            "count": count_noun,
+            "percent": percent,
+            "parents": parents_words,
+        },
     )
 
 
@@ -69,7 +78,7 @@ def both_facts(reports: Sequence[ModelFindings]) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {
         "model": [report.card.kind for report in reports],
         "most parents of a column": [
-            f"{report.graph.degree:,}" if report.graph.edges else "none: each column by itself" for report in reports
+            _parents(report) if report.graph.edges else "none: each column by itself" for report in reports
         ],
         "epsilon": [
             "free" if each.card.epsilon is None else exact.show(each.card.epsilon, up=True) for each in reports
@@ -86,6 +95,11 @@ def both_facts(reports: Sequence[ModelFindings]) -> dict[str, list[str]]:
         DASH if (mean := report.expected_pairs()) is None else tenths(mean) for report in reports
     ]
     return lines
+
+
+def _parents(report: ModelFindings) -> str:
+    degree = report.card.degree
+    return f"{report.graph.degree:,}" + ("" if degree is None else f" (K = {degree})")
 
 
 def _comparison(report: ModelFindings) -> dict[str, Any] | None:

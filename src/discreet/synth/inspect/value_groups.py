@@ -38,7 +38,7 @@ def gather_values(attribute: Attribute, counts: Table, most: int) -> ValueGroups
     Numbers and moments are cut into runs of about equally many rows of the model; of other values the most common
     stand alone. Values that were merged as rare, and NULL, are the group more.
     """
-    cells, labels = reading_order(attribute), attribute.labels()
+    cells, labels = reading_order(attribute), attribute.shown_labels()
     own = [cell for cell in cells if labels[cell] is not None and not draws_mixed(attribute, cell)]
     runs = _runs(own, counts, most) if kind_of(attribute) in ("number", "moment") else _common(own, counts, most)
     rest = sorted(set(cells) - {cell for run in runs for cell in run})
@@ -71,7 +71,7 @@ def _common(own: Sequence[int], counts: Table, most: int) -> list[list[int]]:
 def _name(attribute: Attribute, run: Sequence[int]) -> str:
     """The value, or the first and the last one of a run."""
     if len(run) == 1:
-        return label_text(attribute.labels()[run[0]])
+        return label_text(attribute.shown_labels()[run[0]])
     assert not isinstance(attribute.column, TextColumn)
     fine = np.concatenate([attribute.drawn(cell) for cell in run])
     first, last = attribute.edges[int(fine.min())], attribute.edges[int(fine.max()) + 1] - 1

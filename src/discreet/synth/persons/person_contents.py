@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
-from discreet.schema.column import Column, TextColumn, domain
+from discreet.schema.column import CategoryColumn, Column, TextColumn, domain
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute
 from discreet.synth.attribute_discovery import has_no_words
@@ -164,17 +164,23 @@ class PersonContents:
         """The rows of persons whose records are given: of each row the place of its person, and its codes."""
         return _Histories(self, records, generator).rows()
 
+    def _shown_column(self, column: Column) -> Column:
+        """The column whose values rows have: of text whose words were bought a category of these."""
+        attribute = self._attributes.get(column.name)
+        if attribute is None or has_no_words(attribute):
+            return column
+        own = attribute.column
+        is_text = isinstance(column, TextColumn) and isinstance(own, CategoryColumn) and len(own.values) == 1
+        return column if is_text else own
+
     def _table(self, number: Codes, codes: dict[str, Codes], start: int) -> pa.Table:
-        model_columns = {
-            name: attribute.column for name, attribute in self._attributes.items() if not has_no_words(attribute)
-        }
-        columns = [model_columns.get(column.name, column) for column in self.columns]
+        columns = [self._shown_column(column) for column in self.columns]
         table = cell_decoder.arrow_table(columns, codes, rows=len(number), start=start)
         for place, column in enumerate(self.columns):
             if isinstance(columns[place], TextColumn) and column.name in self.constants and len(number):
-                texts = cell_decoder.placeholders(column.name, int(number[0]), int(number[-1] - number[0]) + 1)
-                shown = texts.take(cell_decoder.whole_numbers(number - number[0]))
-                table = table.set_column(place, column.name, shown)
+                missing = codes[column.name] == NULL if column.name in codes else None
+                texts = [f"{column.name} {each + 1}" for each in number.tolist()]
+                table = table.set_column(place, column.name, cell_decoder.string_column(texts, missing))
         for place, name in enumerate(self.person):
             table = table.add_column(place, name, cell_decoder.whole_numbers(number + 1))
         return table

@@ -25,6 +25,7 @@ from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
 from discreet.schema.address import engine_kind
 from discreet.schema.column import Column, TextColumn
+from discreet.schema.schema import Schema
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.attribute_discovery import UndeclaredColumns, describe_attributes, undeclared_columns
@@ -57,6 +58,7 @@ from discreet.synth.synthesis import (
     in_shown_order,
     make_card,
     modelled_columns,
+    names_in_order,
     possible_reservations,
     reserve,
 )
@@ -95,7 +97,7 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
     version = session.version
     if request.kind == PERSONS:
         return request
-    if request.kind != "auto" or not has_several_rows(version):
+    if request.kind != "auto" or not has_several_rows(version.schema):
         _refuse_person_options(request)
         return replace(request, rows_only=False)
     is_of_rows = request.rows_only or bool(request.row_options) or engine_kind(version.engine) == "spark"
@@ -108,9 +110,25 @@ def settle_kind(request: FitRequest, session: Session) -> FitRequest:
     return earlier if _is_stored(earlier, session) else settled
 
 
-def has_several_rows(version: Version) -> bool:
+def why_rows_only(request: FitRequest) -> str:
+    """Why options that were given are those of models of rows."""
+    if "constraints" in request.row_options:
+        return "constraints are about single rows, and the rows of a person are drawn one after the other"
+    return "only models of single rows have such options"
+
+
+def rows_note(request: FitRequest, settled: FitRequest, session: Session) -> str | None:
+    """Why a table of persons gets a model of rows, where options decided it; before anything is paid."""
+    is_by_options = request.kind == "auto" and not request.rows_only and bool(request.row_options)
+    if not is_by_options or settled.kind == PERSONS or not has_several_rows(session.version.schema):
+        return None
+    options = " and ".join(request.row_options)
+    return f"this is a fit of rows, not of persons, because of {options}: {why_rows_only(request)}"
+
+
+def has_several_rows(schema: Schema) -> bool:
     """Whether a person of this table may have several rows."""
-    unit = version.schema.unit
+    unit = schema.unit
     return not unit.is_row and not unit.ends and unit.rows > 1
 
 
@@ -145,12 +163,10 @@ def fit_persons(
     """
     request = replace(request, kind=PERSONS)
     version, guarantee = session.version, session.guarantee
-    columns = modelled_columns(version, request.columns)
-    _refuse(request, version)
+    columns = check_fit(request, version)
     needs = undeclared_columns(columns, keys=keys_delta(guarantee, request.delta) > 0)
     _refuse_nothing(columns, needs)
     constants = declared_constants(columns, request.constant)
-    time_column(columns, constants, request.time)
     prices = possible_reservations(guarantee, request, texts=bool(needs.texts))
     earlier = earlier_reservation(request, prices, session)
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
@@ -164,7 +180,7 @@ def fit_persons(
     shown = in_shown_order(columns, order)
     requested = [] if request.time is None else [request.time.lower()]
     constants, notes = find_constants(
-        program, columns, [each for each in attributes if each.name.lower() not in requested], constants
+        program, shown, [each for each in attributes if each.name.lower() not in requested], constants
     )
     rows = find_most_rows(program, version.schema.unit.rows, [column.name for column in columns])
     time = time_column(shown, constants, request.time)
@@ -194,7 +210,7 @@ def fit_persons(
             *choice.warnings,
             *_noise_warnings(made.total, event, width=len(made.attributes)),
             *notes,
-            *column_warnings(columns, attributes, needs, version, linked=True),
+            *column_warnings(shown, _fitted_ones(attributes, made), needs, version, linked=True),
         ),
     )
     model = assemble(card, columns, order, version, layout, made, chain, choice)
@@ -203,9 +219,16 @@ def fit_persons(
     return model
 
 
-def _refuse(request: FitRequest, version: Version) -> None:
-    """What cannot be fitted is refused before anything is paid, by public facts alone."""
-    if not has_several_rows(version):
+def _fitted_ones(attributes: Sequence[Attribute], made: ModelFit) -> list[Attribute]:
+    """The attributes as they were fitted; as they were described, those of which only a difference was."""
+    fitted = {attribute.name: attribute for attribute in made.attributes}
+    return [fitted.get(attribute.name, attribute) for attribute in attributes]
+
+
+def check_fit(request: FitRequest, version: Version) -> tuple[Column, ...]:
+    """The columns of a fit. What cannot be fitted is refused before anything is paid, by public facts alone."""
+    columns = modelled_columns(version, request.columns)
+    if not has_several_rows(version.schema):
         raise UsageError(
             f"in table {version.table!r} nobody has several rows, so that there are no persons to model",
             hint="declare person and rows_per_person, or fit a model of rows",
@@ -217,9 +240,11 @@ def _refuse(request: FitRequest, version: Version) -> None:
         )
     if request.row_options:
         raise UsageError(
-            f"{' and '.join(request.row_options)} can be given only for a model of rows",
-            hint=Message(Flag("rows-only"), " fits one"),
+            f"a model of persons does not take {' and '.join(request.row_options)}: {why_rows_only(request)}",
+            hint=Message(Flag("rows-only"), " fits a model of rows, which does"),
         )
+    time_column(columns, declared_constants(columns, request.constant), request.time)
+    return columns
 
 
 def refuse_noise(request: FitRequest, event: ReservationEvent, *, columns: int) -> None:
@@ -275,9 +300,10 @@ def find_constants(
     if limit > MOST_UNSURE * several:
         return constants, []
     new = [each.name for each, changed in zip([*texts, *coded], noisy[1:], strict=True) if changed <= limit]
+    shown = ", ".join(names_in_order(new, columns))
     note = (
-        f"{', '.join(new)} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, and "
-        f"{'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
+        f"{shown} {'seems' if len(new) == 1 else 'seem'} to be constant for a person, "
+        f"and {'is' if len(new) == 1 else 'are'} kept so: fewer than about {100 * limit / several:.1f}% of the persons "
         "with several rows have two values"
     )
     return (*constants, *new), [note] if new else []

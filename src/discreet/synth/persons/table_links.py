@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from discreet.errors import Refused, UsageError
+from discreet.errors import Command, Message, Refused, UsageError
 from discreet.kernel.joined_persons import JoinedRows, ReferringRows
 from discreet.kernel.version import Version
 from discreet.plan.cell_statistics import RowCount
@@ -120,7 +120,10 @@ def _refuse(versions: Sequence[Version]) -> None:
     if sum(version.schema.unit.rows == 1 for version in versions) != 1:
         raise UsageError(
             "exactly one of the tables must have one row a person",
-            hint="rows_per_person = 1 in the table of the persons themselves",
+            hint=Message(
+                "declare rows_per_person = 1 in the table of the persons themselves, then run ",
+                Command("refresh", "TABLE"),
+            ),
         )
 
 

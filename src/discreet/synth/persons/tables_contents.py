@@ -108,6 +108,12 @@ class PersonTablesContents:
         others = [name for each in self.linked for name in (each.name, *(other.name for other in each.referring))]
         return (self.main, *others)
 
+    @property
+    def table_columns(self) -> dict[str, tuple[Column, ...]]:
+        """The declared columns of each table, as they come out."""
+        referring = {other.name: other.columns for each in self.linked for other in each.referring}
+        return {self.main: self.columns} | {each.name: each.columns for each in self.linked} | referring
+
     def persons(self, persons: int | None) -> int:
         """How many persons a sample has."""
         count = round(self.total) if persons is None else persons

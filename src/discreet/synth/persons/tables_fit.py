@@ -18,7 +18,7 @@ from discreet.kernel.project_session import Session
 from discreet.kernel.version import Version
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import joined_column_name
-from discreet.schema.column import Column, MomentColumn
+from discreet.schema.column import Column, MomentColumn, TextColumn
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import Attribute
 from discreet.synth.fit_request import PERSONS, FitRequest
@@ -28,7 +28,14 @@ from discreet.synth.model_choice import choose_model
 from discreet.synth.model_kinds import KINDS
 from discreet.synth.persons.chain import Chain, ChainVariable
 from discreet.synth.persons.chain_fit import StepVariable, fit_chain
-from discreet.synth.persons.person_fit import assemble, fit_records, fit_steps, person_names, refuse_noise
+from discreet.synth.persons.person_fit import (
+    assemble,
+    fit_records,
+    fit_steps,
+    person_names,
+    refuse_noise,
+    why_rows_only,
+)
 from discreet.synth.persons.person_layout import (
     PersonLayout,
     after_name,
@@ -92,19 +99,22 @@ def fit_tables(
     links = link_tables(session.versions)
     session = replace(session, version=links.main, joined=links.versions[1:])
     request = tables_request(request, session)
-    traits, left_out = declared_attributes(own_columns(links.main, without=()))
+    traits, _ = declared_attributes(own_columns(links.main, without=()))
     if not traits:
+        _refuse_undeclared(links)
         raise UsageError(
             f"no column of {links.main.table!r} can be modelled: several tables need declared bounds or values",
             hint=Message("declare some of them, or measure them first with ", Command("bounds", links.main.table)),
         )
     prices = possible_reservations(session.guarantee, request, texts=False)
     earlier = earlier_reservation(request, prices, session)
+    if earlier is None:
+        _refuse_undeclared(links)
     columns = [column for version in links.versions for column in version.schema.columns]
     event, noise = (earlier.event, "") if earlier is not None else choose_noise(prices, session, columns=len(columns))
     refuse_noise(request, event, columns=len(columns) * len(links.versions))
-    if noise:
-        announce(noise)
+    for note in [*([noise] if noise else []), *([] if earlier is not None else placeholder_notes(links))]:
+        announce(note)
     id_ = reserve(request, event, session) if earlier is None else earlier.id
     program = JoinedProgram(session.curator, links.main, id_, joined=session.joined)
     fitting = _TablesFit(program=program, links=links, request=request, progress=progress, orders=orders)
@@ -116,7 +126,7 @@ def fit_tables(
         unit=f"person, with all rows in {len(links.versions)} tables",
         because="traits of persons, the rows of each table one after the other, and what refers to a row given it",
         repeat=earlier is not None,
-        warnings=tuple(fitting.warnings(left_out)),
+        warnings=tuple(placeholder_notes(links)),
     )
     model = PersonTablesModel(
         card=card,
@@ -126,7 +136,11 @@ def fit_tables(
         records=replace(records, card=replace(card, warnings=())),
         linked=linked,
     )
-    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps}))
+    joined = {
+        "tables": [version.table for version in session.joined],
+        "table_versions": [version.number for version in session.joined],
+    }
+    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps, **joined}))
     progress("done", 1.0)
     return model
 
@@ -134,7 +148,8 @@ def fit_tables(
 def tables_request(request: FitRequest, session: Session) -> FitRequest:
     """The request, which names the versions of the other tables: another version is another fit."""
     if options := (*request.row_options, *(["columns"] if request.columns is not None else [])):
-        raise UsageError(f"{' and '.join(options)} cannot be given for several tables")
+        why = f": {why_rows_only(request)}" if request.row_options else ""
+        raise UsageError(f"{' and '.join(options)} cannot be given for several tables{why}")
     if request.constant or request.time is not None:
         raise UsageError(
             "constant and time cannot be given for several tables",
@@ -339,20 +354,47 @@ class _TablesFit:
         """The columns of a table as they come out."""
         return in_shown_order(version.schema.columns, self.orders.get(version.table, ()))
 
-    def warnings(self, left_out: Sequence[str]) -> list[str]:
-        """What the owner should know: columns that hold no values."""
-        names = [f"{self.links.main.table}.{name}" for name in left_out]
-        for linked in self.links.linked:
-            for version in (linked.version, *(each.version for each in linked.referring)):
-                ids = (*linked.ids, *shared_columns(version, self.links.main))
-                _, others = declared_attributes(own_columns(version, without=ids))
-                names += [f"{version.table}.{name}" for name in others]
-        if not names:
-            return []
-        return [
-            f"{', '.join(names)} {'holds' if len(names) == 1 else 'hold'} only placeholders: a fit of several tables "
-            "models only columns whose bounds or values are declared"
-        ]
+
+def left_out_columns(links: TableLinks) -> list[tuple[str, Column]]:
+    """The columns of all tables that cannot be modelled as they are declared, each with its table."""
+    left_out = [(links.main.table, column) for column in _left_out(own_columns(links.main, without=()))]
+    for linked in links.linked:
+        for version in (linked.version, *(each.version for each in linked.referring)):
+            ids = (*linked.ids, *shared_columns(version, links.main))
+            left_out += [(version.table, column) for column in _left_out(own_columns(version, without=ids))]
+    return left_out
+
+
+def _left_out(columns: Sequence[Column]) -> list[Column]:
+    _, names = declared_attributes(columns)
+    return [column for column in columns if column.name in names]
+
+
+def _refuse_undeclared(links: TableLinks) -> None:
+    """Numbers and moments without bounds are refused by name, before anything is paid: placeholders would be text."""
+    left_out = [(table, column) for table, column in left_out_columns(links) if not isinstance(column, TextColumn)]
+    if left_out:
+        names = [f"{table}.{column.name}" for table, column in left_out]
+        raise UsageError(
+            f"a fit of several tables needs low and high for {', '.join(names)}",
+            hint=Message(
+                "declare them, or measure them once with ",
+                Command("bounds", left_out[0][0]),
+                "; a column that only numbers the rows can be left out of discreet.toml",
+            ),
+        )
+
+
+def placeholder_notes(links: TableLinks) -> list[str]:
+    """What the owner should know: columns of text that hold no values."""
+    names = [f"{table}.{column.name}" for table, column in left_out_columns(links)]
+    if not names:
+        return []
+    holds = "contains" if len(names) == 1 else "contain"
+    return [
+        f"{', '.join(names)} {holds} only placeholders: a fit of several tables finds no values of text; declare "
+        'values that are public (type = "category")'
+    ]
 
 
 def _settled(attribute: Attribute) -> StepVariable:

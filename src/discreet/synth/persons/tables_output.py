@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.errors import UsageError
+from discreet.schema.column import Column
 from discreet.synth.persons.tables_model import PersonTablesModel
 from discreet.synth.sample_files import append_csv
 
@@ -28,8 +29,11 @@ def write_tables(
         for file in files.values():
             file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
+            columns = model.table_columns
             writers = {
-                name: _FileWriter(stack.enter_context(draft.open("wb")), is_parquet=files[name].suffix == ".parquet")
+                name: _FileWriter(
+                    stack.enter_context(draft.open("wb")), columns[name], is_parquet=files[name].suffix == ".parquet"
+                )
                 for name, draft in drafts.items()
             }
             for tables in model.batches(persons, given=given, seed=seed):
@@ -51,15 +55,16 @@ def write_tables(
 class _FileWriter:
     """One file in the making."""
 
-    def __init__(self, stream: BinaryIO, *, is_parquet: bool) -> None:
+    def __init__(self, stream: BinaryIO, columns: Sequence[Column], *, is_parquet: bool) -> None:
         self.stream = stream
+        self.columns = columns
         self.is_parquet = is_parquet
         self.writer: Any = None
         self.is_empty = True
 
     def append(self, table: Any) -> None:
         if not self.is_parquet:
-            append_csv(table, self.stream, with_header=self.is_empty)
+            append_csv(table, self.stream, self.columns, with_header=self.is_empty)
         else:
             import pyarrow.parquet as pq
 

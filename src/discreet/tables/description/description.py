@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet import exact
 from discreet.kernel.measurement import Law
 from discreet.release import Spending
-from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, type_name
+from discreet.schema.column import Column, Label, MomentColumn, NumberColumn, code_labels, shown_label, type_name
 from discreet.tables.description.description_plan import CONFIDENCE, DEVIATIONS, Source, in_shown_order
 
 #: Which quantiles are told.
@@ -123,6 +123,10 @@ class DescribedColumn:
         """Its values that noise does not hide, the most common first; of numbers, those of a histogram of values."""
         seen = [cell for cell in self.cells if not cell.number.is_below_noise]
         return sorted(seen, key=lambda cell: -cell.number.noisy_value)
+
+    def shown(self, cell: DescribedCell) -> Label:
+        """The value of a cell as people read it: by its label, where it has one."""
+        return shown_label(code_labels([self.column]), self.name, cell.label)
 
     def to_data(self, rows: NoisyNumber) -> dict[str, Any]:
         return {

@@ -10,7 +10,6 @@ from discreet.present.charts.bars import Bar, bars
 from discreet.present.html import render
 from discreet.schema.column import type_name
 from discreet.tables.description.description import (
-    DescribedCell,
     DescribedColumn,
     DescribedQuantile,
     Description,
@@ -96,14 +95,12 @@ def _quantile(quantile: DescribedQuantile) -> dict[str, str]:
 def _chart(column: DescribedColumn) -> Markup | str:
     if not column.cells:
         return ""
-    return bars([_bar(cell) for cell in column.cells], title=f"Histogram of {column.name}")
+    drawn = [_bar(cell.number, cell_text(column.shown(cell))) for cell in column.cells]
+    return bars(drawn, title=f"Histogram of {column.name}")
 
 
-def _bar(cell: DescribedCell) -> Bar:
-    number = cell.number
+def _bar(number: NoisyNumber, label: str) -> Bar:
     if number.value is None:
-        return Bar(label=cell_text(cell.label), value=None, drowned=True)
+        return Bar(label=label, value=None, drowned=True)
     value = number.value
-    return Bar(
-        label=cell_text(cell.label), value=value, low=max(0, value - number.plus_minus), high=value + number.plus_minus
-    )
+    return Bar(label=label, value=value, low=max(0, value - number.plus_minus), high=value + number.plus_minus)

@@ -76,6 +76,12 @@ def describe(terms: ReservationTerms, session: Session, *, fresh: bool = False) 
     return description
 
 
+def repeat_description(program: Program) -> None:
+    """Take the steps of a description again: they follow from the version, the reservation and what was drawn."""
+    plan = plan_of(program.version, program.event, program.event.epsilon or Fraction(0))
+    _Drawing(program=program, plan=plan).measure()
+
+
 def _reserve(
     event: ReservationEvent, terms: ReservationTerms, session: Session, *, fresh: bool
 ) -> tuple[str, ReservationEvent, bool]:
@@ -115,10 +121,7 @@ class _Drawing:
 
     def description(self, *, cached: bool) -> Description:
         plan, version = self.plan, self.program.version
-        rows = self._count(roster=False)
-        persons = self._count(roster=True) if plan.has_persons else None
-        cuts = self._cuts()
-        columns = self._columns(cuts)
+        rows, persons, columns = self.measure()
         unit = version.schema.unit
         return Description(
             release=self.program.id,
@@ -135,6 +138,12 @@ class _Drawing:
             cached=cached,
             notes=(*plan.notes, *_size_notes(plan, rows)),
         )
+
+    def measure(self) -> tuple[NoisyNumber, NoisyNumber | None, tuple[DescribedColumn, ...]]:
+        """All steps: the numbers of rows and persons, what is found of columns, and their histograms."""
+        rows = self._count(roster=False)
+        persons = self._count(roster=True) if self.plan.has_persons else None
+        return rows, persons, self._columns(self._cuts())
 
     def _count(self, *, roster: bool) -> NoisyNumber:
         """The number of rows, or of persons on the roster, as one step."""

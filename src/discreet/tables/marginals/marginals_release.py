@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -27,7 +27,7 @@ from discreet.mechanisms.noise_combination import NoiseLaw
 from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan.cells import Axis
 from discreet.release import Spending
-from discreet.schema.column import Label
+from discreet.schema.column import Label, code_labels
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.group_keys import declared_axis
 from discreet.tables.marginals.marginals_plan import MarginalsPlan, part_law
@@ -42,7 +42,7 @@ class ReleasedMarginal:
 
     `values` are unbiased, so that they may lie below 0; `round_to_total` are whole numbers of at least 0 with the
     release's total, which are not unbiased. A cell's error has `standard_error`, and stays within `half_width` with the
-    confidence of the release, each cell taken alone.
+    confidence of the release, each cell taken alone. `code_labels`: what values of columns are called for people.
     """
 
     columns: tuple[str, ...]
@@ -51,6 +51,7 @@ class ReleasedMarginal:
     total: int
     standard_error: float
     half_width: float
+    code_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def whole(self) -> NDArray[np.int64]:
@@ -94,6 +95,7 @@ class ReleasedMarginal:
             "columns": list(self.columns),
             "standard_error": self.standard_error,
             "rows": list(self.rows(whole=whole)),
+            **({"labels": {name: dict(own) for name, own in self.code_labels.items()}} if self.code_labels else {}),
         }
 
 
@@ -117,6 +119,7 @@ class MarginalsRelease:
     cost: Spending
     cached: bool = False
     warnings: tuple[str, ...] = ()
+    code_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def precision(self) -> ResidualPrecision:
@@ -160,13 +163,15 @@ class MarginalsRelease:
     def _marginal(self, axes: Axes) -> ReleasedMarginal:
         rising = tuple(sorted(axes))
         values = self.residuals.table(rising).transpose([rising.index(axis) for axis in axes])
+        columns = tuple(self.columns[axis] for axis in axes)
         return ReleasedMarginal(
-            columns=tuple(self.columns[axis] for axis in axes),
+            columns=columns,
             labels=tuple(self.labels[axis] for axis in axes),
             values=values,
             total=self.total,
             standard_error=math.sqrt(self.precision.variance(rising)),
             half_width=half_width(self._errors.cell(rising), self.confidence),
+            code_labels={name: own for name, own in self.code_labels.items() if name in columns},
         )
 
     def __iter__(self) -> Iterator[ReleasedMarginal]:
@@ -247,6 +252,7 @@ def release_marginals(
         cost=reservation_cost(program.event, program.budget_cost),
         cached=cached,
         warnings=warnings,
+        code_labels={name: own for name, own in code_labels(version.schema.columns).items() if name in columns},
     )
 
 

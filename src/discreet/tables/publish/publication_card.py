@@ -41,6 +41,9 @@ class CardSource(Protocol):
     @property
     def confidence(self) -> Fraction: ...
 
+    @property
+    def label_columns(self) -> dict[str, str]: ...
+
 
 def card_data(made: CardSource, files: Sequence[str]) -> dict[str, Any]:
     """The card as JSON data."""
@@ -56,7 +59,7 @@ def card_data(made: CardSource, files: Sequence[str]) -> dict[str, Any]:
         "confidence": float(made.confidence),
         "rows": made.total,
         "levels": levels_data(layout, made.accuracy),
-        "columns": COLUMNS,
+        "columns": COLUMNS | {shown: f"what {name} is called" for name, shown in made.label_columns.items()},
         "rules": [rule.name for rule in layout.plan.rules],
         "notes": notes(layout),
         "files": list(files),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.measurement import Law
-from discreet.schema.column import Label
+from discreet.schema.column import Label, code_labels, shown_label
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.publication_measurement import NoisyTables
 from discreet.tables.publish.publication_offer import PublicationOffer
@@ -32,6 +32,9 @@ _ROWS_AT_ONCE = 500_000
 
 #: Estimates and their errors are written to so many places.
 _PLACES = 4
+
+#: The columns of numbers.
+_NUMBERS = ("count", "estimate", "standard_error", "low", "high")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,17 +163,45 @@ class PublishedTables:
         for start in range(0, counts.shape[1], step):
             nodes = slice(start, start + step)
             own = counts[:, nodes]
-            columns = {name: labels.at(np.repeat(at[nodes], len(counts))) for name, at, labels in places}
-            columns |= {name: labels.at(np.tile(at, own.shape[1])) for name, at, labels in kinds}
+            columns = {name: values.at(np.repeat(at[nodes], len(counts))) for name, at, values in places}
+            columns |= {name: values.at(np.tile(at, own.shape[1])) for name, at, values in kinds}
             columns["count"] = own.T.reshape(-1)
             yield self._rows(columns, estimates[:, nodes].T.reshape(-1), errors[:, nodes].T.reshape(-1))
 
     def _labels(self, level: int, *, totals: bool) -> tuple[list[_Labelled], list[_Labelled]]:
         """The columns of labels: of places, by nodes, and of attributes, by cells."""
         path = zip(self.levels[1 : level + 1], self.layout.places.path(level), strict=True)
-        places = [(name, at, _Labels(labels)) for name, (at, labels) in path]
-        kinds = [(name, at, _Labels(labels)) for name, labels, at in self.layout.cell_labels()]
+        places = list(self._called((name, at, labels) for name, (at, labels) in path))
+        kinds = list(self._called((name, at, labels) for name, labels, at in self.layout.cell_labels()))
         return places, [] if totals else kinds
+
+    def _called(self, columns: Iterable[tuple[str, NDArray[np.int64], Sequence[Label]]]) -> Iterator[_Labelled]:
+        """Columns of labels, each with a column of what its values are called for people, where some are."""
+        called = self.code_labels
+        for name, at, labels in columns:
+            yield name, at, _Labels(labels)
+            if name in called:
+                shown = [shown_label(called, name, label) for label in labels]
+                yield self.label_columns[name], at, _Labels(shown)
+
+    @property
+    def code_labels(self) -> dict[str, dict[str, str]]:
+        """What values of the columns of these tables are called for people."""
+        named = {*self.levels, *(name for name, _, _ in self.layout.cell_labels())}
+        every = code_labels(self.layout.version.schema.columns)
+        return {name: labels for name, labels in every.items() if name in named}
+
+    @property
+    def label_columns(self) -> dict[str, str]:
+        """For each column with labels the one that shows them: sex_label, with an underscore where that is taken."""
+        taken = {*self.levels, *(name for name, _, _ in self.layout.cell_labels()), *_NUMBERS}
+        names = {}
+        for name in self.code_labels:
+            names[name] = f"{name}_label"
+            while names[name] in taken:
+                names[name] += "_"
+            taken.add(names[name])
+        return names
 
     def _rows(
         self,

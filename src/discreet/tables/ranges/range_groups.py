@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.errors import Refused, UsageError
 from discreet.plan.cells import Axis
 from discreet.release import Spending
-from discreet.schema.column import Label
+from discreet.schema.column import Column, Label, code_labels
 from discreet.schema.schema import Schema, closest_name_hint
 from discreet.sql.group_keys import declared_axis
 from discreet.tables.ranges.range_answers import Ranges
@@ -50,20 +50,23 @@ class RangesByGroup:
     """A release of the ranges of a column in every group: ask each group as `Ranges` is asked.
 
     Groups share no row, so that they cost together what one costs, and have each the noise of one.
+    `code_labels`: what values of the groups' columns are called for people.
     """
 
     by: tuple[str, ...]
     labels: tuple[tuple[Label, ...], ...]
     groups: tuple[Ranges, ...]
+    code_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @staticmethod
-    def of(made: Ranges, by: Sequence[str], axes: Sequence[Axis]) -> RangesByGroup:
+    def of(made: Ranges, by: Sequence[str], axes: Sequence[Axis], schema: Schema) -> RangesByGroup:
         """The groups of a release whose numbers stand one group after the other."""
         labels = tuple(itertools.product(*(axis.labels for axis in axes)))
         groups = tuple(replace(made, noisy=line) for line in made.noisy.reshape(len(labels), -1))
         for group in groups:
             group.__dict__["solver"] = made.solver  # one for all: they were measured alike
-        return RangesByGroup(by=tuple(by), labels=labels, groups=groups)
+        columns = [column for name in by if (column := schema.column(name)) is not None]
+        return RangesByGroup(by=tuple(by), labels=labels, groups=groups, code_labels=group_labels(by, columns))
 
     def __iter__(self) -> Iterator[tuple[tuple[Label, ...], Ranges]]:
         return iter(zip(self.labels, self.groups, strict=True))
@@ -141,4 +144,11 @@ class RangesByGroup:
             "by": list(self.by),
             "rows": [[*labels, *row] for labels, own in data for row in own["rows"]],
             "quantiles": [[*labels, *quantile] for labels, own in data for quantile in own["quantiles"]],
+            **({"labels": {name: dict(own) for name, own in self.code_labels.items()}} if self.code_labels else {}),
         }
+
+
+def group_labels(by: Sequence[str], columns: Sequence[Column]) -> dict[str, dict[str, str]]:
+    """What values of groups are called for people, under the names by which the groups were asked for."""
+    called = code_labels(columns)
+    return {name: called[column.name] for name, column in zip(by, columns, strict=True) if column.name in called}

@@ -437,7 +437,8 @@ def _by_group(made: Ranges, request: RangesRequest, version: Version) -> Ranges 
     """A release as whoever asked for it reads it: of each group, where groups were asked for."""
     if not request.by:
         return made
-    return RangesByGroup.of(made, request.by, group_axes(request.by, version.schema, beside=made.ruler))
+    axes = group_axes(request.by, version.schema, beside=made.ruler)
+    return RangesByGroup.of(made, request.by, axes, version.schema)
 
 
 def _hint_elsewhere(ruler: Ruler, version: Version, curator: Curator) -> str:
