@@ -156,8 +156,8 @@ def test_more_edges_of_persons_than_the_limit_is_told_to_the_owner(tmp_path, mon
 
 
 def test_a_network_on_a_server_is_refused_before_it_is_looked_for(tmp_path):
-    project = make(tmp_path, extra='engine = "postgresql://nobody@localhost:1/none"')
-    with pytest.raises(Refused, match="graphs are read only from local files"):
+    project = make(tmp_path, extra='engine = "spark://nobody:1"')
+    with pytest.raises(Refused, match="graphs are read only from local files and from PostgreSQL"):
         project.graph("friends")
 
 

@@ -1,4 +1,4 @@
-"""Reads the exact graph of a declared table that is a file. Between a charge and its noise only.
+"""Reads the exact graph of a declared table, from a file or from columns. Between a charge and its noise only.
 
 Guarantee: of a table of rows, one row more or less moves the graph by at most one edge.
 Because: it holds an edge where some row does, and a row is of one edge at most: equal rows are one edge, and NULL ends
@@ -46,9 +46,17 @@ def read_graph(
         return _graph_of_ends(file, directed=directed, traits=traits)
     if traits is not None:
         raise ValueError("only nodes that are persons have private traits")
-    if labels is not None:
-        return _labelled_graph(file, ends, labels, directed=directed, nodes=nodes)
-    return _graph_of_rows(file, ends, directed=directed, nodes=nodes)
+    return graph_of_columns(_columns(file, (*ends, *(labels or ()))), directed=directed, nodes=nodes)
+
+
+def graph_of_columns(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
+    """The graph of the rows of a declared table, whatever engine read them.
+
+    `columns`: Arrow columns of the codes of both ends, and, where rows say what either end is, of these two labels.
+    """
+    if len(columns) == 4:
+        return _labelled_graph(columns, directed=directed, nodes=nodes)
+    return _graph_of_rows(columns, directed=directed, nodes=nodes)
 
 
 def _graph_of_ends(file: Path, *, directed: bool, traits: tuple[Path, str] | None) -> ExactGraph:
@@ -87,8 +95,8 @@ def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
     return traits
 
 
-def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
-    columns = _whole(_columns(file, ends))
+def _graph_of_rows(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
+    columns = _whole(columns)
     if nodes is None:
         first, second = _coded(columns)
         first, second = _without(first, second, first == second)
@@ -104,14 +112,11 @@ def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: 
     return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed)
 
 
-def _labelled_graph(
-    file: Path, ends: tuple[str, str], labels: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None
-) -> ExactGraph:
+def _labelled_graph(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
     """The same graph, and what its rows say of both ends of each edge."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = _columns(file, (*ends, *labels))
     kept = pc.and_(*(pc.is_valid(column) for column in columns[:2]))
     columns = [column.filter(kept) for column in columns]
     if nodes is None:
