@@ -122,13 +122,17 @@ def _asked(folder: Path) -> Any:
     return discreet.open(folder / "links").sql(text).ask(epsilon=1)
 
 
-def _counted_counts(folder: Path) -> Any:
+def _givers(folder: Path) -> Any:
     import discreet
 
+    return discreet.open(folder / "givers")
+
+
+def _counted_counts(project: Any) -> Any:
     text = (
         'SELECT degree, count(*) FROM (SELECT "from", count(*) AS degree FROM givers GROUP BY "from") GROUP BY degree'
     )
-    return discreet.open(folder / "givers").sql(text).ask(epsilon=1)
+    return project.sql(text).ask(epsilon=1)
 
 
 ACTS: dict[str, Act] = {
@@ -156,7 +160,10 @@ ACTS: dict[str, Act] = {
     "declare members": Act(meaning="declare, a person with all edges is protected", done=_refreshed("members")),
     "declare givers": Act(meaning="declare, a person with all outgoing edges is protected", done=_refreshed("givers")),
     "sql degrees": Act(
-        meaning="histogram of outgoing edges by SQL, a count of counts", done=_counted_counts, beside="raw out-degrees"
+        meaning="histogram of outgoing edges by SQL, a count of counts",
+        ready=_givers,
+        done=_counted_counts,
+        beside="raw out-degrees",
     ),
     "degrees": Act(
         meaning="degree histogram", ready=_network("links"), done=_stats("degrees"), beside="raw degrees"
