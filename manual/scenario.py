@@ -147,6 +147,7 @@ CALLS = [
     ("graph stats", "graph stats links --nodes people --key name --by city --epsilon 1 --plan"),
     ("graph stats", "graph stats friends --epsilon 50"),
     ("graph stats", "graph stats links --nodes people --key name --by city --epsilon 50"),
+    ("graph stats", "graph stats links --nodes people --key name --by city --epsilon 50 --only homophily"),
     (
         "graph synth",
         "graph synth links --nodes people --key name --by city --epsilon 50 -o edges.csv --model network.json",

@@ -217,11 +217,8 @@ class Bundle:
             same([stored["id"], stored["text"]], [one, own["text"]], "a measurement that this one is combined with")
             if not set(stored.get("also", [])) <= set(own["also"]):
                 raise Broken("an earlier measurement was combined with one that is not in the bundle")
-            same(
-                proof["measured"][one],
-                steps.of(stored, proof["measured"][one]),
-                "a sensitivity, a noise distribution or an event",
-            )
+            measured = proof["measured"][one]
+            same(measured, steps.of(stored, measured), "a sensitivity, a noise distribution or an event")
         if proof["publics"]:
             names = ", ".join(str(told["table"]) for told in proof["publics"])
             raise Open(
@@ -295,11 +292,8 @@ class Bundle:
             {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
         ]
         same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml states the cost")
-        same(
-            re.findall(r'^    privacy_unit: "(.*)"$', card, re.M),
-            [plan["privacy_unit"]],
-            "the privacy unit on card.yaml",
-        )
+        units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.M)
+        same(units, [plan["privacy_unit"]], "the privacy unit on card.yaml")
         same(told, [shown], "the cost on card.yaml")
         same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.M), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim exactly this: {variant}, neighbours {neighbours}"

@@ -70,6 +70,9 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "permute-and-flip":
         epsilon = positive(ratio(event["epsilon"]))
         return epsilon, epsilon**2 / 2, none
+    if kind == "ladder":  # rungs at least `floor` wide, which move by `step`: so does the sum of weights, over `floor`
+        decay = positive(ratio(event["decay"]))
+        return decay + positive(whole(event["step"])) / positive(whole(event["floor"])), decay**2 / 2, none
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
@@ -303,6 +306,7 @@ EVENTS = {
     "threshold": {"kind", "scale", "l1", "delta"},
     "exponential": {"kind", "epsilon"},
     "permute-and-flip": {"kind", "epsilon"},
+    "ladder": {"kind", "decay", "step", "floor"},
     "top-k": {"kind", "choices", "epsilon", "delta"},
     "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},

@@ -43,13 +43,16 @@ PAYLOADS = {
 INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "shape": {
+        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "labelled",
+        "label_limit",
+    },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
-}
+}  # fmt: skip
 #: The parts of which a network's shares are.
 SHARES = {
-    "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "by_block", "triangles",
-    "triangles_width", "wedges", "wedges_width",
+    "limit", "persons", "nodes", "edges", "degrees", "out_degrees", "in_degrees", "mixing", "homophily", "by_block",
+    "triangles", "triangles_width", "wedges", "wedges_width",
 }  # fmt: skip
 #: Every kind of expression and condition.
 NODES = {
@@ -73,9 +76,8 @@ def check_plan(plan: Node) -> None:
         texts(plan.get(name, []), f"{name} of the plan")
     for name in LISTS:
         texts(plan["about"].get(name, []), name)
-    own = [plan["about"].get(name, "") for name in TEXTS] + [
-        plan[name] for name in ("text", "release", "kind", "table")
-    ]
+    own = [plan["about"].get(name, "") for name in TEXTS]
+    own += [plan[name] for name in ("text", "release", "kind", "table")]
     if any(type(each) is not str for each in own) or not day(plan["day"]):
         raise Broken("an invalid text or day")
     if not re.fullmatch("[0-9a-f]{64,80}(/[0-9,/]{0,4000})?", plan["question"]):

@@ -13,6 +13,8 @@ from relation import Broken, Node, Open, column, unit, whole
 
 #: What all rows of a person weigh together in a model of persons.
 WEIGHT = 5_040
+#: By how much an edge moves the width of a ladder's rungs.
+STEPS = {"triangles": 1, "wedges": 2}
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
@@ -45,11 +47,21 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
             tables(event, values["noisy"] if kind == "publish" else values, 1 if once else rows)
         words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
     else:
+        if kind == "graph":
+            climbed(stored["shape"], events)
         for part in [part for event in events for part in parted(event)]:
             if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
     raise Open(f"steps lose no more than was reserved; {words}")
+
+
+def climbed(shape: Node, events: list[Node]) -> None:
+    """The last steps of a network are its ladders: an edge moves those of triangles by a step of 1, of wedges by 2."""
+    floored = shape.get("floored") is True  # those of before were drawn by an exponential mechanism
+    kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in STEPS if name in shape["shares"]]
+    if [(event["kind"], event.get("step")) for event in events[len(events) - len(kinds) :]] != kinds:
+        raise Broken("a ladder is made for less than one edge, or was never drawn")
 
 
 def grids(stored: Any, events: list[Node]) -> str:

@@ -182,11 +182,9 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
         low, high = hull(lows, highs)
         ends = zip(highs if kind == "least" else lows, nulls, strict=True)
         sure = [end for end, null in ends if not null and end is not None]
-        return (
-            (low, min(sure, default=high), all(nulls))
-            if kind == "least"
-            else (max(sure, default=low), high, all(nulls))
-        )
+        if kind == "least":
+            return low, min(sure, default=high), all(nulls)
+        return max(sure, default=low), high, all(nulls)
     if not lows or None in lows + highs:
         raise Broken("arithmetic over something without bounds")
     low, high, null = lows[0], highs[0], any(nulls)

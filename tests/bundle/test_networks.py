@@ -1,6 +1,8 @@
 """Bundles of networks: the card says what is public, who is counted and which limit held; what failed has none."""
 
+import importlib
 import json
+from dataclasses import replace
 
 import pytest
 import yaml as pyyaml
@@ -9,12 +11,14 @@ import clinic
 import discreet
 from discreet.bundle import bundle_files, content
 from discreet.bundle.content import content_of
+from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification import verify
 from discreet.errors import QueryFailed, UsageError
-from discreet.graph import graph_steps
+from discreet.graph import graph_steps, project_network
 from discreet.kernel.curator import Curator
 from graph.friends import make as make_friends
 from graph.friends import make_persons
+from verify.forger import rules
 
 
 def card_of(project, release):
@@ -232,3 +236,46 @@ def test_ranges_that_failed_are_no_release_either(tmp_path, monkeypatch):
             project.ranges("patients", "age", epsilon="0.3", seconds=0.1)
     with pytest.raises(UsageError, match="no complete answer"):
         content_of(project, last(project))
+
+
+def test_ladders_of_before_are_read_as_they_were_drawn(tmp_path, monkeypatch):
+    """A release that was stored when ladders had no floor: the same question returns it, and both checkers know it."""
+    project = make_friends(tmp_path / "p")
+    net = project.graph("friends", nodes="people")
+    shape_of = project_network.shape_of
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            project_network, "shape_of", lambda *given, **more: replace(shape_of(*given, **more), floored=False)
+        )
+        before = net.stats(epsilon=2, only="triangles,wedges")
+    assert json.loads(project.ledger.answer(before.release))["shape"]["floored"] is False
+    again = net.stats(epsilon=2, only="triangles,wedges")
+    assert (again.release, again.triangles, again.wedges) == (before.release, before.triangles, before.wedges)
+    checked(project, before.release, tmp_path / "out")
+
+
+def test_a_ladder_that_covers_less_than_one_edge(tmp_path):
+    """By both checkers: steps for half an edge, and a ladder where there was none."""
+    project = make_friends(tmp_path / "p")
+    release = project.graph("friends", nodes="people").stats(epsilon=2, only="wedges").release
+    content = content_of(project, release)
+    steps = [dict(step) for step in content.steps]
+    assert steps[-1]["event"]["kind"] == "ladder" and steps[-1]["event"]["step"] == 2
+    relation, _ = rules()
+    programs = importlib.import_module("programs")
+    stored, events = json.loads(content.payloads[release]), [step["event"] for step in steps]
+    programs.climbed(stored["shape"], events)
+    lies = [
+        events[-1] | {"step": 1},
+        events[-1] | {"floor": 10 * events[-1]["floor"]},
+        {"kind": "exponential", "epsilon": "1/9"},
+    ]
+    for turn, lie in enumerate(lies):
+        steps[-1] = steps[-1] | {"event": lie}
+        lying = bundle_files.signed_files(replace(content, steps=tuple(steps)), Signer.load_or_make())
+        bundle_files.write(lying, tmp_path / f"lie {turn}")
+        report = verify(tmp_path / f"lie {turn}")
+        assert "noise" in [check.name for check in report.checks if check.holds is False], lie
+        if lie.get("step") != 2:
+            with pytest.raises(relation.Broken):
+                programs.climbed(stored["shape"], [*events[:-1], lie])

@@ -14,6 +14,8 @@ GRIDDED = {
     ("POST", "/tables/new/ranges"),
     ("POST", "/tables/new/marginals"),
     ("POST", "/tables/new/publish"),
+    ("POST", "/tables/new/network"),
+    ("POST", "/api/v1/graph"),
     ("POST", "/login"),
     # What makes a version or erases from one: how long it takes tells of rows, though only owners send it.
     ("POST", "/admin/tables/new"),
@@ -65,6 +67,7 @@ FREE = {
     ("POST", "/admin/tables/describe/declare"),
     ("POST", "/admin/analysts"),
     ("POST", "/api/v1/explain"),
+    ("POST", "/api/v1/graph/plan"),
     ("POST", "/api/v1/tokens"),
     ("DELETE", "/api/v1/tokens/{number}"),
     ("DELETE", "/api/v1/jobs/{job}"),

@@ -20,6 +20,8 @@ PAGES = [
     "/tables/new/marginals",
     "/tables/new/histogram",
     "/tables/new/publish",
+    "/tables/new/network",
+    "/tables/new/network?table=friends&epsilon=1",
     "/tables/reconcile",
     "/ask/rows/friends.csv",
     "/index.json",

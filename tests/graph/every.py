@@ -31,15 +31,23 @@ def graphs(nodes, *, directed=False):
         yield [pair for place, pair in enumerate(all_pairs) if mask >> place & 1]
 
 
-@cache
 def shapes(nodes):
     """One graph of each shape: every graph is one of these with its nodes numbered in another way."""
-    all_pairs = pairs(nodes)
+    return coloured_shapes((0,) * nodes)
+
+
+@cache
+def coloured_shapes(colours):
+    """One graph of each shape whose nodes have these colours: every other is one of these with nodes of the same colour
+    exchanged.
+    """
+    nodes, all_pairs = len(colours), pairs(len(colours))
     place = {pair: number for number, pair in enumerate(all_pairs)}
     moved = np.array(
         [
             [1 << place[tuple(sorted((order[one], order[other])))] for one, other in all_pairs]
             for order in itertools.permutations(range(nodes))
+            if all(colours[order[node]] == colours[node] for node in range(nodes))
         ]
     ).reshape(-1, len(all_pairs))
     seen = np.zeros(1 << len(all_pairs), dtype=bool)

@@ -92,7 +92,5 @@ class Bare:
     def persons(self, law):
         return self.persons_there + int(law.draw(1, bits=self.bits)[0])
 
-    def climbed(self, count, epsilon):
-        from discreet.mechanisms.ladder import Ladder
-
-        return Ladder(epsilon=epsilon, step=count.step).choose(count.apply(self.graph), bits=self.bits)[0]
+    def climbed(self, count, ladder):
+        return ladder.choose(count.apply(self.graph), bits=self.bits)[0]

@@ -82,6 +82,7 @@ def exact_numbers(graph, shape, codes, *, persons=None):
         found |= {"triangles": triangles(graph), "wedges": wedges(graph)}
         found["clustering"] = 3 * found["triangles"] / found["wedges"]
         entries = Mixing(codes=codes, groups=3, directed=graph.directed).apply(graph)
+        found["homophily"] = float(np.mean(codes[graph.exact_from] == codes[graph.exact_to]))
         found["assortativity"] = float(coefficient(entries.astype(float), 3, directed=graph.directed))
     return found
 
@@ -128,7 +129,7 @@ def test_of_edges_with_public_nodes(event, directed):
 
 def test_of_edges_without_nodes():
     graph = random_graph()
-    shape, codes = asked(graph, known=False, only=[name for name in OTHERS if name != "mixing"])
+    shape, codes = asked(graph, known=False, only=[name for name in OTHERS if name not in ("mixing", "homophily")])
     found = covered(graph, shape, codes, PURE)
     assert min(found.values()) >= FEWEST, found
 

@@ -44,7 +44,7 @@ def refused(project, error, words, *, table="friends", stats=None, **given):
         (UsageError, "unknown statistic 'degree'", {"stats": {"only": "degree"}}),
         (UsageError, "unknown statistic ''", {"stats": {"only": "edges,"}}),
         (UsageError, "no statistic is named", {"stats": {"only": []}}),
-        (UsageError, "public attribute", {"nodes": "people", "stats": {"only": "mixing"}}),
+        (UsageError, "a public table under edge", {"nodes": "people", "stats": {"only": "mixing"}}),
         (UsageError, "it is the number of rows of 'people'", {"nodes": "people", "stats": {"only": "nodes"}}),
         (UsageError, "epsilon", {"stats": {"epsilon": 0}}),
         (UsageError, "epsilon", {"stats": {"epsilon": "much"}}),
@@ -62,8 +62,9 @@ def test_of_edges(tmp_path, error, words, given):
     ("error", "words", "given"),
     [
         *((Refused, "replace every edge", {"stats": {"only": name}}) for name in ("triangles", "wedges", "clustering")),
-        (Refused, "replace every edge", {"stats": {"only": ["mixing"]}}),
-        (Refused, "replace every edge", {"nodes": "members", "by": "colour"}),
+        (UsageError, "a private one under node", {"stats": {"only": ["mixing"]}}),
+        (Refused, "only if its values are declared", {"nodes": "members", "by": "colour"}),
+        (UsageError, "no declared column 'size'", {"nodes": "members", "by": "size"}),
         (UsageError, "is its person", {"nodes": "members", "key": "id"}),
         (Refused, "protected who the nodes are", {"nodes": "places"}),
         (UsageError, "to population 'others'", {"nodes": "others"}),
@@ -155,8 +156,8 @@ def test_more_edges_of_persons_than_the_limit_is_told_to_the_owner(tmp_path, mon
 
 
 def test_a_network_on_a_server_is_refused_before_it_is_looked_for(tmp_path):
-    project = make(tmp_path, extra='engine = "postgresql://nobody@localhost:1/none"')
-    with pytest.raises(Refused, match="graphs are read only from local files"):
+    project = make(tmp_path, extra='engine = "spark://nobody:1"')
+    with pytest.raises(Refused, match="graphs are read only from local files and from PostgreSQL"):
         project.graph("friends")
 
 

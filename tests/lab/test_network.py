@@ -1,5 +1,6 @@
 """Networks: a link or a person is surely told by exact statistics, and within the bound by Discreet's."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -9,9 +10,10 @@ from clinic import run, say
 from discreet.errors import UsageError
 from discreet.lab.attacks import network
 from discreet.lab.attacks.contest import ServerOutcome
-from discreet.lab.attacks.network import coin_guesses, keepers, tales
+from discreet.lab.attacks.network import alice, coin_guesses, keepers, tales
 from discreet.lab.attacks.network.graphs import SmallGraph, random_town
 from discreet.lab.evidence import best_under, clopper_pearson
+from discreet.mechanisms.laplace import DiscreteLaplace
 
 #: Enough that one who always guesses right is caught, at the doubt below.
 COINS = 60
@@ -36,7 +38,8 @@ def test_what_falls_and_what_stands(tale):
     assert surely_above(exact, found.n) and not surely_above(ours, found.n)
     if tale in FALL:  # 0.99 expected
         assert noisy["success"] > 0.8
-    assert found.details["unit"] == ("node" if tale == "newcomer" else "edge")
+    if tale != "alice":
+        assert found.details["unit"] == ("node" if tale == "newcomer" else "edge")
     assert found.picture().startswith("<svg")
 
 
@@ -97,4 +100,51 @@ def test_the_verb(capsys, tmp_path):
     assert (code, told["attack"], told["success"], told["n"]) == (0, "network", 1.0, 30)
     assert plot.read_text().startswith("<svg")
     code, _, error = say(capsys, tmp_path, "attack", "network", "--tale", "rumour")
-    assert code == 2 and "keepers, friends, newcomer, accounts" in error
+    assert code == 2 and "keepers, friends, newcomer, accounts, alice" in error
+
+
+class TestAlice:
+    """Is Alice in it, and are Alice and Bob connected? Both at once, by the ratio of likelihoods."""
+
+    def test_both_succeed_without_noise_and_stay_within_the_bound_with_it(self, capsys, tmp_path):
+        words = ("attack", "network", "--tale", "alice", "--targets", str(2 * COINS), "--server", "discreet")
+        code, told, _ = run(capsys, tmp_path, *words)
+        questions = told["details"]["questions"]
+        assert (code, told["n"], told["bound"]) == (0, 2 * COINS, best_under(1.0))
+        assert [(each["question"], each["unit"]) for each in questions] == [
+            ("Are Alice and Bob connected?", "edge"),
+            ("Is Alice in the network?", "node"),
+        ]
+        for each in questions:
+            exact, noisy, ours = each["servers"]
+            assert exact["success"] == 1 and surely_above(exact, COINS) and not surely_above(ours, COINS)
+            assert each["bound"] == best_under(1.0) and len(ours["confidence_interval"]) == 2
+        assert noisy["success"] > 0.9  # a person moves the links by 16, and this noise is for 1
+
+    def test_the_lines_name_the_bound(self, capsys, tmp_path):
+        code, text, _ = say(capsys, tmp_path, "attack", "network", "--tale", "alice", "--targets", "8")
+        words = " ".join(text.split())
+        assert code == 0 and "e^epsilon / (1 + e^epsilon) = 73.1%" in words
+        assert "Are Alice and Bob connected? Guessed right: exact: 100%" in words
+
+    def test_the_guess_is_the_likelier_side(self):
+        """By the exact law of the noise: where the ratio is above 1 the guess is "yes", and below 1 "no"."""
+        for make, scale in ((alice.connected, 1), (alice.member, 16)):
+            tale = make()
+            both = coin_guesses.tale_statistics(tale)
+            (without,), (with_it,) = both.without.tolist(), both.with_it.tolist()
+            assert with_it - without == scale == (tale.limit or 1)
+            law = DiscreteLaplace(scale=Fraction(scale))
+            for seen in range(int(without) - 3, int(with_it) + 4):
+                ratio = law.mass_bounds(int(seen - with_it))[0] / law.mass_bounds(int(seen - without))[0]
+                assert both.guess(np.array([seen])) == (0.5 if round(float(ratio), 9) == 1 else ratio > 1)
+
+    def test_how_often_it_may_succeed_is_reached(self):
+        """By summation: against a link the attacker gets all that epsilon allows, so no smaller bound is true."""
+        law = DiscreteLaplace(scale=Fraction(1))
+        right = sum(float(law.mass_bounds(noise)[0]) for noise in range(60))  # 1 + noise is nearer to 1
+        assert right == pytest.approx(best_under(1.0), abs=1e-9)
+
+    def test_targets_that_cannot_be_halved(self):
+        with pytest.raises(UsageError, match="cannot be halved"):
+            network.attack(tale="alice", targets=7)

@@ -18,6 +18,8 @@ EVENTS = [
     events.GaussianEvent(sigma2=Fraction(50), l2_squared=3),
     events.ExponentialEvent(epsilon=Fraction(1, 3)),
     events.ExponentialEvent(epsilon=Fraction(30)),
+    events.LadderEvent(decay=Fraction(5, 12), step=2, floor=24),
+    events.LadderEvent(decay=Fraction(30), step=1, floor=1),
     events.ThresholdEvent(scale=Fraction(3), l1=2, delta=Fraction(1, 10**7)),
     events.TopKEvent(choices=3, epsilon=Fraction(1, 5), delta=Fraction(1, 10**7)),
     events.WeightedThresholdEvent(

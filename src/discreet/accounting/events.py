@@ -124,6 +124,24 @@ class PermuteAndFlipEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LadderEvent:
+    """A whole number drawn by a ladder: each rung further out weighs exp(-decay) of the one before, rungs are at least
+    `floor` wide, and between neighbours a number's rung moves by at most 1 and the width of rungs by at most `step`.
+
+    Loss: epsilon = decay + step / floor; rho = decay^2 / 2, since its privacy loss has range 2 decay
+    (docs/proofs/ladders.md).
+    """
+
+    decay: Fraction
+    step: int
+    floor: int
+
+    def __post_init__(self) -> None:
+        if self.decay <= 0 or not 1 <= self.step <= self.floor:
+            raise ValueError(f"not a ladder event: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdEvent:
     """Keys found by a threshold: discrete Laplace of `scale` on each key's count of persons, shown above
     a threshold; a person moves counts by at most `l1` in total and `delta` bounds the chance that any
@@ -300,6 +318,7 @@ Event = (
     | GaussianEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
+    | LadderEvent
     | ThresholdEvent
     | TopKEvent
     | WeightedThresholdEvent
@@ -335,6 +354,9 @@ def loss(event: Event) -> Loss:
             return Loss(epsilon=epsilon, rho=epsilon**2 / 8, orders=_curve(epsilon))
         case PermuteAndFlipEvent(epsilon=epsilon):
             return _pure(epsilon)
+        case LadderEvent(decay=decay, step=step, floor=floor):
+            epsilon = decay + Fraction(step, floor)
+            return Loss(epsilon=epsilon, rho=decay**2 / 2, orders=_curve(epsilon))
         case ThresholdEvent(scale=scale, l1=l1, delta=delta):
             return _laplace(scale, l1, delta)
         case TopKEvent(choices=choices, epsilon=epsilon, delta=delta):
@@ -390,6 +412,7 @@ _KINDS: dict[str, type[Any]] = {
     "gaussian": GaussianEvent,
     "exponential": ExponentialEvent,
     "permute-and-flip": PermuteAndFlipEvent,
+    "ladder": LadderEvent,
     "threshold": ThresholdEvent,
     "top-k": TopKEvent,
     "weighted-threshold": WeightedThresholdEvent,

@@ -402,6 +402,9 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
             return [f"a choice by the exponential mechanism with epsilon {exact.show(epsilon, up=True)}"]
         case events.PermuteAndFlipEvent(epsilon=epsilon):
             return [f"a choice by permute-and-flip with epsilon {exact.show(epsilon, up=True)}"]
+        case events.LadderEvent(decay=decay, step=step, floor=floor):
+            epsilon = decay + Fraction(step, floor)
+            return [f"a number drawn by a ladder with epsilon {exact.show(epsilon, up=True)}"]
         case events.ThresholdEvent(scale=scale, delta=delta):
             return [
                 f"keys discovered by a threshold on noisy numbers of persons: discrete Laplace noise with scale "

@@ -115,6 +115,7 @@ def _statistics(shape: GraphShape, limit: networks.EdgeLimit | None) -> dict[Whe
         "out_degrees": _degrees(rising, "out-degree"),
         "in_degrees": _degrees(rising, "in-degree"),
         "mixing": _mixing(shape.labels, directed=shape.directed),
+        "homophily": ["edges within groups", "edges between groups"],
         "triangles_width": ["most neighbours shared"],
         "wedges_width": ["two largest degrees"],
     }

@@ -51,9 +51,12 @@ _TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
-    "shape": {"statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels"},
+    "shape": {
+        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "labelled",
+        "label_limit",
+    },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
-}
+}  # fmt: skip
 
 
 def check_members(plan: Mapping[str, Any]) -> None:

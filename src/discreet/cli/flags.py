@@ -93,6 +93,13 @@ Edges = Annotated[str, typer.Argument(help="A declared table whose rows are edge
 Nodes = Annotated[str | None, typer.Option("--nodes", help="Table of the network's nodes.")]
 Key = Annotated[str | None, typer.Option("--key", help="Column of a public table of nodes that identifies each node.")]
 By = Annotated[str | None, typer.Option("--by", help="Public attribute of nodes; each of its values is a block.")]
+NodeGroups = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        help="Attribute of nodes, in the table of nodes; or A,B: columns of the edges that say it of their ends.",
+    ),
+]
 Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the two columns that identify the ends of an edge.")]
 Gaussian = Annotated[
     str | None, typer.Option("--delta", help="Use Gaussian noise for an (epsilon, delta) guarantee with this delta.")

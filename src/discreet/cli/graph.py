@@ -12,7 +12,6 @@ from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
     Analyst,
-    By,
     Edges,
     Ends,
     Epsilon,
@@ -21,6 +20,7 @@ from discreet.cli.flags import (
     Gaussian,
     Json,
     Key,
+    NodeGroups,
     Nodes,
     two_ends,
 )
@@ -55,8 +55,15 @@ def stats(
     delta: Gaussian = None,
     nodes: Nodes = None,
     key: Key = None,
-    by: By = None,
+    by: NodeGroups = None,
     ends: Ends = None,
+    edges_per_node: Annotated[
+        int | None,
+        typer.Option(
+            "--edges-per-node",
+            help="With --by A,B: count at most so many edges of a node, and protect its group in all of them.",
+        ),
+    ] = None,
     only: Annotated[
         str | None, typer.Option("--only", help="Measure only these statistics, such as edges,degrees.")
     ] = None,
@@ -75,7 +82,9 @@ def stats(
             hint=Message(Flag("epsilon", 1), "; add ", Flag("plan", True), " to see the expected error first, free"),
         )
     opened_project = discreet.open(project)
-    network = opened_project.graph(table, ends=two_ends(ends), nodes=nodes, key=key, by=by)
+    network = opened_project.graph(
+        table, ends=two_ends(ends), nodes=nodes, key=key, by=by, edges_per_node=edges_per_node
+    )
     if plan:
         quoted = network.plan(epsilon=epsilon, delta=delta, only=only)
         terminal.print_result(quoted.to_data(), plain_lines(_plan_words(quoted)), as_json=as_json)
@@ -117,7 +126,9 @@ def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:
     table = RichTable(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
-    for name in ("nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity"):
+    for name in (
+        "nodes", "edges", "density", "mean_degree", "triangles", "wedges", "clustering", "assortativity", "homophily",
+    ):  # fmt: skip
         estimate: GraphEstimate | None = getattr(made, name)
         if estimate is not None:
             table.add_row(_label_of(name), f"{estimate.value:,} (public)" if estimate.exact else _number(estimate))

@@ -10,6 +10,7 @@ from discreet.answers.query_quote import cost_of
 from discreet.console import public_facts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.errors import UsageError
+from discreet.kernel.version import Version
 from discreet.project.project import Project
 from discreet.schema.column import Column, MomentColumn, NumberColumn
 
@@ -37,9 +38,12 @@ def whole_number(text: str, name: str, *, least: int, most: int) -> int:
     return int(plain)
 
 
-def price_json(project: Project, name: str, event: Event) -> dict[str, Any]:
-    """What an event that touches everybody costs, and whether the budget of a table holds it now. Free."""
-    version = project.peek_version(name)
+def price_json(project: Project, name: str, event: Event, *, version: Version | None = None) -> dict[str, Any]:
+    """What an event that touches everybody costs, and whether the budget of a table holds it now. Free.
+
+    version: of a network, which may have ends and is asked for statistics alone.
+    """
+    version = project.peek_version(name) if version is None else version
     decision = project.ledger.preview(
         population=version.population,
         table=version.table,

@@ -331,10 +331,14 @@ class Engine(Protocol):
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
+        traits: tuple[TableLocation, str] | None = None,
+        labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: of its `ends`, where it was declared with them (None), else of the
         rows between the values of two columns of one type. NULL ends and edges from a node to itself are in none.
 
         `nodes`: those that there are, as stored codes, in their order; edges with an end that is none of them are left
-        out. Else nodes are those with an edge. Fails only as EngineFailure.
+        out. Else nodes are those with an edge. `traits`: of a table with ends, a table of persons and its column whose
+        codes the nodes have. `labels`: of a table of rows, the columns that say what either end is. Fails
+        only as EngineFailure.
         """

@@ -184,11 +184,14 @@ class MemoryEngine(FileBackedEngine):
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
+        traits: tuple[TableLocation, str] | None = None,
+        labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
         from discreet.engines.network.memory_network import read_graph
 
         try:
-            return read_graph(path_of(place), ends, directed=directed, nodes=nodes)
+            beside = None if traits is None else (path_of(traits[0]), traits[1])
+            return read_graph(path_of(place), ends, directed=directed, nodes=nodes, traits=beside, labels=labels)
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem

@@ -15,7 +15,7 @@ from discreet.schema.schema import Schema, closest_name_hint
 def ends_of(version: Version, named_ends: tuple[str, str] | None) -> tuple[str, str] | None:
     """The columns of the ends; None where the table is declared with `ends`. Refuses what is no table of edges."""
     schema = version.schema
-    refuse_other_engine(version.table, version.engine)
+    refuse_other_engine(version.table, version.engine, is_rows=not schema.unit.ends)
     if schema.unit.ends:
         if named_ends is not None and tuple(name.lower() for name in named_ends) != tuple(
             name.lower() for name in schema.unit.ends

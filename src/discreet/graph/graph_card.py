@@ -37,18 +37,28 @@ def _guarantee(event: ReservationEvent) -> str:
 
 
 def _protected(shape: GraphShape, source: GraphSource) -> str:
+    if shape.unit == "node" and shape.by is not None:
+        return f"whether any one person is in the network, whom they are linked to, and what their {shape.by} is"
     if shape.unit == "node":
         return "whether any one person is in the network, and whom they are linked to"
     ends = " and ".join(source.ends or ())
-    return f"whether two nodes are linked: all rows with the same {ends}" + (
+    links = f"whether two nodes are linked: all rows with the same {ends}" + (
         ", in this order" if shape.directed else ", in either order"
     )
+    if shape.labelled and shape.label_limit is not None:
+        return f"{links}; and what all rows that name a node say of it in {shape.by}, together"
+    return links
 
 
 def _not_protected(shape: GraphShape, nodes: PublicNodes | None) -> list[str]:
     if shape.unit == "node":
         return []
     facts = ["whether a person has many edges: each single edge is protected, but not all edges of one person together"]
+    if shape.labelled and shape.label_limit is None:
+        facts.append(
+            f"what all edges of a person say of them in {shape.by} together: each edge hides it, but a person with "
+            "many edges has it in many"
+        )
     if nodes is None:
         return facts
     what = f"who the nodes are, and their attributes in {nodes.table!r}"
@@ -63,6 +73,14 @@ def warnings_of(shape: GraphShape, nodes: PublicNodes | None, limit: int | None)
         warnings.append(
             f"at most {limit:,} edges per person are counted; the confidence intervals cover the added noise, not the "
             "edges that are left out"
+        )
+    if shape.labelled and {"mixing", "homophily"} & set(shape.shares):
+        most = "" if shape.label_limit is None else f"; at most {shape.label_limit:,} edges of a node are counted there"
+        warnings.append(f"edges whose rows do not say what both ends are, or disagree, are in no group{most}")
+    if limit is not None and {"mixing", "homophily"} & set(shape.shares):
+        warnings.append(
+            f"edges between groups of {plain(str(shape.by))} are limited for each two groups by themselves, to "
+            f"{limit:,} per person; edges with somebody whose group is not known are in none"
         )
     if limit is not None and shape.chooses:
         warnings.append(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.measurement import Law
+from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.ladder import Ladder
 
 CONFIDENCE = Fraction(95, 100)
@@ -104,7 +105,7 @@ def estimate_ladder_count(
     noisy: int,
     noisy_width: int,
     law: Law,
-    ladder: Ladder,
+    ladder: Ladder | FlooredLadder,
     *,
     widest: int | None = None,
     most: int | None = None,
@@ -116,8 +117,11 @@ def estimate_ladder_count(
 
     Guarantee: the exact count is inside with at least this confidence.
     Because: a tenth of the doubt is that the width is larger than is said here (one side of the law's interval with
-        twice that doubt), the rest that the ladder goes beyond its half width for every width up to it.
+        twice that doubt), the rest that the ladder goes beyond its half width for every width up to it. A ladder with a
+        floor says itself how far it goes, over both draws.
     """
+    if isinstance(ladder, FlooredLadder):
+        return within(noisy, ladder.half_width(law, confidence), most=most)
     doubt = 1 - confidence
     width = max(0, noisy_width + law.half_width(1 - doubt / 5))
     if widest is not None:

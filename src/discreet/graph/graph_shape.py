@@ -14,17 +14,21 @@ from typing import Any
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_statistics import NOT_STABLE, Unit
+from discreet.graph.private_trait import PrivateTrait, RowLabels
 from discreet.graph.public_nodes import PublicNodes
 from discreet.schema.schema import closest_name_hint
 
 #: What can be asked, in the order in which it is told.
 NAMES = (
-    "nodes", "edges", "density", "mean_degree", "degrees", "mixing", "assortativity", "triangles", "wedges",
-    "clustering",
+    "nodes", "edges", "density", "mean_degree", "degrees", "mixing", "assortativity", "homophily", "triangles",
+    "wedges", "clustering",
 )  # fmt: skip
 
 #: What a node's presence moves by any number: for these nothing but edge privacy will do.
-OF_EDGES = ("mixing", "assortativity", "triangles", "wedges", "clustering")
+OF_EDGES = ("triangles", "wedges", "clustering")
+
+#: What needs groups of nodes.
+OF_GROUPS = ("mixing", "assortativity", "homophily")
 
 #: How the reservation is divided among what is measured.
 WEIGHTS = {
@@ -35,10 +39,11 @@ WEIGHTS = {
     "out_degrees": 3,
     "in_degrees": 3,
     "mixing": 4,
-    "triangles_width": 2,
-    "triangles": 4,
-    "wedges_width": 2,
-    "wedges": 4,
+    "homophily": 4,
+    "triangles_width": 3,  # a fifth of what triangles get in all: measured, the narrowest intervals
+    "triangles": 12,
+    "wedges_width": 1,
+    "wedges": 3,
 }
 
 #: What the choice of a limit takes beforehand, where none is declared.
@@ -57,6 +62,8 @@ class GraphShape:
 
     nodes: how many there are, where they are public. limit: the declared limit on a node's edges. counted: the number
     of nodes is that of a private table's persons. labels: the values of the attribute that edges are sorted by.
+    labelled: the rows of edges say which of these their ends have, and `label_limit` edges of a node count at most.
+    floored: the rungs of its ladders have a least width, as all have that are released now.
     """
 
     statistics: tuple[str, ...]
@@ -68,6 +75,9 @@ class GraphShape:
     counted: bool = False
     by: str | None = None
     labels: tuple[Any, ...] = ()
+    floored: bool = False
+    labelled: bool = False
+    label_limit: int | None = None
 
     @property
     def chooses(self) -> bool:
@@ -75,7 +85,8 @@ class GraphShape:
         return "limit" in self.shares
 
     def to_data(self) -> dict[str, Any]:
-        return {
+        labelled = {"labelled": True, "label_limit": self.label_limit} if self.labelled else {}
+        return labelled | {
             "statistics": list(self.statistics),
             "unit": self.unit,
             "directed": self.directed,
@@ -85,6 +96,7 @@ class GraphShape:
             "counted": self.counted,
             "by": self.by,
             "labels": list(self.labels),
+            "floored": self.floored,
         }
 
     @staticmethod
@@ -99,14 +111,24 @@ class GraphShape:
             counted=data["counted"],
             by=data["by"],
             labels=tuple(data["labels"]),
+            floored=data.get("floored", False),
+            labelled=data.get("labelled", False),
+            label_limit=data.get("label_limit"),
         )
 
 
 def shape_of(
-    only: str | Sequence[str] | None, source: GraphSource, nodes: PublicNodes | None, *, counted: bool
+    only: str | Sequence[str] | None,
+    source: GraphSource,
+    nodes: PublicNodes | None,
+    *,
+    counted: bool,
+    trait: PrivateTrait | RowLabels | None = None,
 ) -> GraphShape:
     """The shape of what is asked; refuses what cannot be, by public facts alone."""
-    by = None if nodes is None else nodes.by
+    by, labels = (None, ()) if nodes is None else (nodes.by, nodes.labels)
+    if trait is not None:
+        by, labels = trait.column, trait.labels
     statistics = _read_statistics(only, source.unit, by)
     limit = source.version.schema.unit.limit if source.unit == "node" else None
     needed = _needed(
@@ -130,7 +152,10 @@ def shape_of(
         limit=limit,
         counted=counted,
         by=by,
-        labels=() if nodes is None else nodes.labels,
+        labels=labels,
+        labelled=isinstance(trait, RowLabels),
+        label_limit=trait.limit if isinstance(trait, RowLabels) else None,
+        floored=True,
     )
 
 
@@ -157,7 +182,9 @@ def most_degree(shape: GraphShape, limit: int | None) -> int:
 
 def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | None) -> tuple[str, ...]:
     if only is None:
-        left_out = (OF_EDGES if unit == "node" else ()) + (("mixing", "assortativity") if by is None else ())
+        # Homophily came later: without a name it would make another question of one that was asked before.
+        left_out: tuple[str, ...] = OF_EDGES if unit == "node" else ("homophily",)
+        left_out += OF_GROUPS if by is None else ()
         return tuple(name for name in NAMES if name not in left_out)
     words = only.split(",") if isinstance(only, str) else list(only)
     names = [str(word).strip().lower().replace("-", "_").replace(" ", "_") for word in words]
@@ -170,9 +197,10 @@ def _read_statistics(only: str | Sequence[str] | None, unit: Unit, by: str | Non
                 f"and {NOT_STABLE}",
                 hint="to protect single edges instead, leave ends out of the table's declaration: then it is available",
             )
-    if by is None and {"mixing", "assortativity"} & set(names):
+    if by is None and set(OF_GROUPS) & set(names):
         raise UsageError(
-            "mixing needs a public attribute of the nodes",
+            "mixing needs an attribute of the nodes: of a public table under edge privacy, of a private one under node "
+            "privacy, or of the rows of edges themselves",
             hint=Message(Flag("nodes", "NODES"), " ", Flag("by", "ATTRIBUTE")),
         )
     if not names:
@@ -197,6 +225,8 @@ def _needed(
         parts.append("edges")
     if {"mixing", "assortativity"} & set(statistics):
         parts.append("mixing")
+    if "homophily" in statistics:
+        parts.append("homophily")
     for name in ("triangles", "wedges"):
         if name in statistics or "clustering" in statistics:
             parts += [f"{name}_width", name]

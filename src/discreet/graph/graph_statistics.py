@@ -121,12 +121,14 @@ class AtLeast:
 class Mixing:
     """The number of edges between each two groups of nodes: from (row) to (column), or with both ways in one entry.
 
-    `codes` are the groups of the nodes, public, by their numbers. `pairs` says what each entry counts.
+    `codes` are the groups of the nodes, public, by their numbers. `pairs` says what each entry counts. `alike`: two
+    entries alone, edges within groups and between them.
     """
 
     codes: NDArray[np.int64]
     groups: int
     directed: bool = False
+    alike: bool = False
 
     def __post_init__(self) -> None:
         _check_codes(self.codes, self.groups)
@@ -145,6 +147,8 @@ class Mixing:
             raise ValueError("these edges have no direction")
         codes = _of_nodes(self.codes, graph)
         one, other = codes[graph.exact_from], codes[graph.exact_to]
+        if self.alike:
+            return np.bincount((one != other).astype(np.int64), minlength=2).astype(np.int64)
         if not self.directed:
             one, other = np.minimum(one, other), np.maximum(one, other)
         counts = np.bincount(one * self.groups + other, minlength=self.groups**2).reshape(self.groups, self.groups)
@@ -155,7 +159,137 @@ class Mixing:
         return _alone(_of_edges(unit, 1), "an edge lies between one pair of groups")
 
     def to_data(self) -> Any:
-        return ["mixing", _digest(self.codes), self.groups, self.directed]
+        return ["mixing", _digest(self.codes), self.groups, self.directed, *(["alike"] if self.alike else [])]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraitMixing:
+    """The number of edges between each two groups of nodes by a private trait, which comes and goes with the node.
+
+    The edges between two groups are a graph of their own, and each such graph is projected to the limit by itself.
+    Edges with an end of unknown trait are in none. `alike`: two entries alone, edges within groups and between them.
+    """
+
+    groups: int
+    limit: int
+    directed: bool = False
+    alike: bool = False
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        if self.groups < 2:
+            raise ValueError("mixing needs two groups")
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        if graph.exact_traits is None or (self.directed and not graph.directed):
+            raise ValueError("these edges have no traits, or no direction")
+        one, other = graph.exact_traits[graph.exact_from], graph.exact_traits[graph.exact_to]
+        if not self.directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        cells = np.where(one == other, 0, 1) if self.alike else one * self.groups + other
+        cells = np.where((one < 0) | (other < 0), -1, cells)
+        order = np.argsort(cells, kind="stable")  # within an entry edges stay in the order of the projection
+        entries = np.array(self._cells())
+        starts, ends = (np.searchsorted(cells[order], entries, side=side) for side in ("left", "right"))
+        parts = (order[start:end] for start, end in zip(starts, ends, strict=True))
+        return np.array([self._kept(graph, part) for part in parts], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee, for a node: `limit` in each entry that its group has a part in, and there are so many of these:
+            all groups; directed twice as many but one; 2 of edges within and between groups.
+
+        Because: in the graph of one entry a node moves the number of kept edges by at most `limit`, as in `Edges`, and
+            the graphs of the entries that its group has no part in do not have it.
+        """
+        if unit != "node":
+            raise ValueError("a private trait is protected together with its node")
+        entries = 2 if self.alike else 2 * self.groups - 1 if self.directed else self.groups
+        return Sensitivity(
+            l0=entries,
+            l1=entries * self.limit,
+            l2_squared=entries * self.limit**2,
+            linf=self.limit,
+            because=(
+                f"a person is in the edges of {entries} entries at most",
+                f"and moves each by at most {self.limit}: the edges of an entry are projected by themselves",
+            ),
+        )
+
+    def to_data(self) -> Any:
+        return ["trait mixing", self.groups, self.limit, self.directed, self.alike]
+
+    def _cells(self) -> list[int]:
+        if self.alike:
+            return [0, 1]
+        ranges = ((one, other) for one in range(self.groups) for other in range(self.groups))
+        return [one * self.groups + other for one, other in ranges if self.directed or one <= other]
+
+    def _kept(self, graph: ExactGraph, places: NDArray[np.int64]) -> int:
+        """How many edges the projection of the graph of one entry keeps."""
+        part = ExactGraph(
+            graph.exact_from[places], graph.exact_to[places], exact_nodes=graph.exact_nodes, directed=graph.directed
+        )
+        return int(project(part, self.limit).exact_from.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelMixing:
+    """The number of edges between each two groups, where the rows of edges themselves say what their ends are.
+
+    Edges whose rows do not say it, or not of one mind, are in none. `limit`: an edge counts where it is among the
+    first so many of both its ends, in an order that labels have no part in. `alike`: edges within groups, and between.
+    """
+
+    groups: int
+    limit: int | None = None
+    directed: bool = False
+    alike: bool = False
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        if self.groups < 2:
+            raise ValueError("mixing needs two groups")
+
+    def apply(self, graph: ExactGraph) -> Integers:
+        labels = graph.exact_labels
+        if labels is None or (self.directed and not graph.directed):
+            raise ValueError("these edges have no labels, or no direction")
+        counted = labels.exact_from >= 0
+        if self.limit is not None:
+            counted &= labels.exact_later < self.limit
+        one, other = labels.exact_from[counted], labels.exact_to[counted]
+        if self.alike:
+            return np.bincount((one != other).astype(np.int64), minlength=2).astype(np.int64)
+        if not self.directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        counts = np.bincount(one * self.groups + other, minlength=self.groups**2).reshape(self.groups, self.groups)
+        return np.asarray(counts.ravel() if self.directed else counts[np.triu_indices(self.groups)], dtype=np.int64)
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Guarantee: 1 for an edge, without a limit. With one, 2 limit in sum and 2 limit^2 in squares (3 and 5 at
+            least): for an edge, and also for the label of one node in all rows that name it.
+
+        Because: a row changes one pair, which is in one entry or none. With a limit it also drives out at most one edge
+            at either end: 1 and 2 in three entries. The label of a node moves at most `limit` edges, each from one
+            entry to another; which edges count does not depend on it.
+        """
+        most = _of_edges(unit, 1)
+        if self.limit is None:
+            return _alone(most, "a row is one edge at most, and lies between one pair of groups")
+        entries = 2 if self.alike else self.groups**2
+        return Sensitivity(
+            l0=min(entries, max(3, 2 * self.limit)),
+            l1=max(3, 2 * self.limit),
+            l2_squared=max(5, 2 * self.limit**2),
+            linf=max(2, self.limit),
+            because=(
+                f"a node has {self.limit} edges that count at most, and its label moves each of them to another entry",
+                "an edge more is counted, and drives out one at either end at most",
+            ),
+        )
+
+    def to_data(self) -> Any:
+        return ["label mixing", self.groups, self.limit, self.directed, self.alike]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +373,7 @@ class Wedges:
         return ["wedges"]
 
 
-Statistic = Edges | AtLeast | Mixing | TouchedNodes | LargestCommon | LargestDegrees
+Statistic = Edges | AtLeast | Mixing | TraitMixing | LabelMixing | TouchedNodes | LargestCommon | LargestDegrees
 LadderCount = Triangles | Wedges
 
 

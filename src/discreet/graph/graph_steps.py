@@ -21,6 +21,7 @@ from discreet.graph.graph_statistics import LadderCount, Statistic, apply_statis
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps
+from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -62,21 +63,24 @@ class GraphSteps:
         event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
         return [unpack_integers(text) for text in self.steps.step(of, event, draw)["noisy"]]
 
-    def climbed(self, count: LadderCount, epsilon: Fraction) -> int:
+    def climbed(self, count: LadderCount, ladder: Ladder | FlooredLadder) -> int:
         """The number of triangles, or of wedges, by a ladder, as one step. Under edge privacy alone.
 
-        Guarantee: epsilon-differentially private for one edge, and (epsilon^2 / 8)-zCDP.
-        Because: what a count says of itself is what `Ladder` asks for.
+        Guarantee: that of the ladder, for one edge. Its floor follows from what earlier steps drew.
+        Because: what a count says of itself is what ladders ask for.
         """
         if self.source.unit != "edge":
             raise ValueError("a ladder works only under edge privacy: one node can change these counts by any amount")
-        ladder = Ladder(epsilon=epsilon, step=count.step)
+        if ladder.step != count.step:
+            raise ValueError("the ladder is made for another count")
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             noisy, event = curator.choose(ladder, count.apply(self._exact_graph(curator)))
             return {"noisy": [noisy]}, event
 
         of = {"climbed": count.to_data(), "of": self.source.to_data()}
+        if isinstance(ladder, FlooredLadder):
+            of |= {"floor": ladder.floor}
         return int(self.steps.step(of, ladder.event(), draw)["noisy"][0])
 
     def limit(self, limits: DegreeLimitChoice) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.edge_ends import Declaration, ends_of
 from discreet.graph.graph_shape import shape_of
 from discreet.graph.graph_source import GraphSource
-from discreet.graph.graph_statistics import NOT_STABLE
+from discreet.graph.private_trait import PrivateTrait, RowLabels
 from discreet.graph.public_nodes import PublicNodes, public_nodes
 from discreet.graph.statistics_release import GraphStats
 from discreet.graph.statistics_request import GraphQuote, GraphRequest, quote, release
@@ -29,7 +29,8 @@ class Network:
 
     ends: its columns of ends; None where the table is declared with `ends`. declared: what the declaration says of
     them; a version that is declared otherwise is not asked. nodes: public ones. counted: the name of the private table
-    whose persons are the nodes.
+    whose persons are the nodes. trait: its column that sorts them; or, of rows, what they say of
+    their ends.
     """
 
     project: ProjectTables
@@ -38,6 +39,7 @@ class Network:
     declared: Declaration
     nodes: PublicNodes | None = None
     counted: str | None = None
+    trait: PrivateTrait | RowLabels | None = None
 
     def stats(
         self,
@@ -73,6 +75,11 @@ class Network:
 
         project, terms = self.project, ReservationTerms.of(epsilon, delta)
         asker = project.asker(analyst)
+        if self.trait is not None:
+            raise Refused(
+                "a model of a network has no blocks by a private attribute",
+                hint=Message("leave ", Flag("by"), " out: then the model has one block"),
+            )
         recipe_of(self.source(self._known_version()), self.nodes, counted=self.counted is not None)
         version = project.versions.newest(self.table)
         return measure_model(
@@ -97,7 +104,15 @@ class Network:
     ) -> GraphRequest:
         """What is asked of a version; refuses what cannot be."""
         source = self.source(version)
-        shape = shape_of(only, source, self.nodes, counted=self.counted is not None)
+        shape = shape_of(only, source, self.nodes, counted=self.counted is not None, trait=self.trait)
+        if not {"mixing", "homophily"} & set(shape.shares):
+            return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
+        if isinstance(self.trait, RowLabels):
+            self.trait.check(version)
+            source = replace(source, labels=self.trait.columns)
+        elif self.trait is not None and counted is not None:
+            self.trait.check(counted)
+            source = replace(source, trait=(counted, self.trait.column))
         return GraphRequest(shape=shape, source=source, nodes=self.nodes, counted=counted)
 
     def _session(self, version: Version, asker: Asker) -> Session:
@@ -124,19 +139,29 @@ def network(
     nodes: str | None = None,
     key: str | None = None,
     by: str | None = None,
+    edges_per_node: int | None = None,
 ) -> Network:
     """The network of a project's table, in the words of Python or of the command line, checked."""
     table = project.private(name).name
     version = project.versions.peek(table)
     end_columns = ends_of(version, None if ends is None else _pair(ends))
     declared = Declaration.of(version, end_columns)
+    labels = None
+    if by is not None and "," in by and end_columns is not None:
+        labels, by = RowLabels.of(version, by, edges_per_node), None
+    elif edges_per_node is not None:
+        raise UsageError(
+            "edges are counted for each node only where the rows of edges say what their ends are",
+            hint=Message(Flag("by", ("from_group", "to_group")), " ", Flag("edges-per-node", 10)),
+        )
     if nodes is None:
         _refuse_without_nodes(key=key, by=by)
-        return Network(project=project, table=table, ends=end_columns, declared=declared)
+        return Network(project=project, table=table, ends=end_columns, declared=declared, trait=labels)
     if end_columns is None:
-        _refuse_of_persons(key=key, by=by)
+        _refuse_key_of_persons(key)
         counted = _counted(project, version, nodes)
-        return Network(project=project, table=table, ends=None, declared=declared, counted=counted)
+        trait = None if by is None else PrivateTrait.of(project.peek_version(counted), by)
+        return Network(project=project, table=table, ends=None, declared=declared, counted=counted, trait=trait)
     other = project.table(nodes)
     if not other.public:
         raise Refused(
@@ -146,7 +171,7 @@ def network(
     end = version.schema.column(end_columns[0])
     assert end is not None
     public = public_nodes(project.public(other.name), end, end_columns, key=key, by=by)
-    return Network(project=project, table=table, ends=end_columns, declared=declared, nodes=public)
+    return Network(project=project, table=table, ends=end_columns, declared=declared, nodes=public, trait=labels)
 
 
 def _pair(ends: Sequence[str]) -> tuple[str, str]:
@@ -164,13 +189,8 @@ def _refuse_without_nodes(**given: str | None) -> None:
             )
 
 
-def _refuse_of_persons(**given: str | None) -> None:
-    if given["by"] is not None:
-        raise Refused(
-            f"edges cannot be grouped by an attribute under node privacy: a limit keeps only some, and {NOT_STABLE}",
-            hint="leave ends out of the table's declaration to protect single edges",
-        )
-    if given["key"] is not None:
+def _refuse_key_of_persons(key: str | None) -> None:
+    if key is not None:
         raise UsageError(
             "the key of a private table of nodes is its person column", hint=Message("leave ", Flag("key"), " out")
         )

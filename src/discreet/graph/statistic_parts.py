@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,21 @@ from discreet.graph.graph_shape import GraphShape, most_degree, thresholds
 from discreet.graph.graph_statistics import (
     AtLeast,
     Edges,
+    LabelMixing,
     LadderCount,
     LargestCommon,
     LargestDegrees,
     Mixing,
     Statistic,
     TouchedNodes,
+    TraitMixing,
     Triangles,
     Wedges,
 )
 from discreet.graph.graph_steps import ONE, GraphSteps, law_of
 from discreet.kernel.measurement import Law
-from discreet.kernel.program import choice_epsilon
+from discreet.kernel.program import choice_epsilon, pure_epsilon
+from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.ladder import Ladder
 
 #: What ladders climb to.
@@ -40,7 +44,7 @@ class DrawnStatistics:
     limit: int | None
     noisy: Mapping[str, NDArray[Any]]
     laws: Mapping[str, Law]
-    ladders: Mapping[str, Ladder]
+    ladders: Mapping[str, Ladder | FlooredLadder]
 
 
 def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np.int64] | None) -> Statistic:
@@ -59,6 +63,15 @@ def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np
             return AtLeast(thresholds=rising, direction="out")
         case "in_degrees":
             return AtLeast(thresholds=rising, direction="in")
+        case "mixing" | "homophily" if shape.labelled:
+            alike, groups = part == "homophily", len(shape.labels)
+            directed = shape.directed and not alike
+            return LabelMixing(groups=groups, limit=shape.label_limit, directed=directed, alike=alike)
+        case "mixing" | "homophily" if shape.unit == "node" and limit is not None:
+            alike, groups = part == "homophily", len(shape.labels)
+            return TraitMixing(groups=groups, limit=limit, directed=shape.directed and not alike, alike=alike)
+        case "homophily" if codes is not None:
+            return Mixing(codes=codes, groups=len(shape.labels), alike=True)
         case "mixing" if codes is not None:
             return Mixing(codes=codes, groups=len(shape.labels), directed=shape.directed)
         case "triangles_width":
@@ -85,13 +98,27 @@ def laws(
     return part_laws | ({"persons": law_of(ONE, event, shape.shares["persons"])} if "persons" in shape.shares else {})
 
 
-def ladders(shape: GraphShape, event: ReservationEvent) -> dict[str, Ladder]:
-    """The ladders of the parts that climb; refuses those that would say nothing."""
+def ladders(shape: GraphShape, event: ReservationEvent) -> dict[str, Ladder | FlooredLadder]:
+    """The ladders of the parts that climb, before any floor is known; refuses those that would say nothing."""
     return {
-        part: Ladder(epsilon=choice_epsilon(event, shape.shares[part]), step=count.step)
+        part: _ladder(shape.floored, event, shape.shares[part], count.step)
         for part, count in LADDER_COUNTS.items()
         if part in shape.shares
     }
+
+
+def _ladder(floored: bool, event: ReservationEvent, share: Fraction, step: int) -> Ladder | FlooredLadder:
+    """Releases that were stored before ladders had floors are read by those that they were drawn from."""
+    if not floored:
+        return Ladder(epsilon=choice_epsilon(event, share), step=step)
+    return FlooredLadder.of(pure_epsilon(event, share), step=step, is_pure=event.epsilon is not None)
+
+
+def widest_rung(part: str, nodes: int | None) -> int | None:
+    """How far an edge moves a count at most, where the number of nodes is public: any two nodes share all others."""
+    if nodes is None:
+        return None
+    return max(0, nodes - 2 if part == "triangles" else 2 * (nodes - 1))
 
 
 def draw(drawing: GraphSteps, shape: GraphShape, codes: NDArray[np.int64] | None) -> DrawnStatistics:
@@ -115,5 +142,7 @@ def draw(drawing: GraphSteps, shape: GraphShape, codes: NDArray[np.int64] | None
         noisy["persons"] = np.array([drawing.persons(part_laws["persons"])], dtype=object)
     climbing = ladders(shape, steps.event)
     for part, ladder in climbing.items():
-        noisy[part] = np.array([drawing.climbed(LADDER_COUNTS[part], ladder.epsilon)], dtype=object)
+        if isinstance(ladder, FlooredLadder):
+            climbing[part] = ladder.above(int(noisy[f"{part}_width"][0]), widest_rung(part, shape.nodes))
+        noisy[part] = np.array([drawing.climbed(LADDER_COUNTS[part], climbing[part])], dtype=object)
     return DrawnStatistics(limit=limit, noisy=noisy, laws=part_laws, ladders=climbing)

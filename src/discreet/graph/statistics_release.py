@@ -21,10 +21,11 @@ from discreet.graph.graph_estimates import (
     estimate_ladder_count,
     public_number,
     ratio,
+    rounded,
 )
 from discreet.graph.graph_shape import GraphShape, most_degree, thresholds
 from discreet.graph.mixing_matrix import MixingMatrix, assortativity, matrix
-from discreet.graph.statistic_parts import DrawnStatistics
+from discreet.graph.statistic_parts import DrawnStatistics, widest_rung
 from discreet.release import Spending
 
 #: Two estimates that hold at once, for a ratio: each has half of the doubt.
@@ -54,6 +55,7 @@ class GraphStats:
     out_degrees: DegreeCurve | None = None
     mixing: MixingMatrix | None = None
     assortativity: GraphEstimate | None = None
+    homophily: GraphEstimate | None = None
     triangles: GraphEstimate | None = None
     wedges: GraphEstimate | None = None
     clustering: GraphEstimate | None = None
@@ -85,7 +87,7 @@ class GraphStats:
 
 _STATISTIC_FIELDS = (
     "nodes", "edges", "density", "mean_degree", "degrees", "out_degrees", "in_degrees", "mixing", "assortativity",
-    "triangles", "wedges", "clustering",
+    "homophily", "triangles", "wedges", "clustering",
 )  # fmt: skip
 
 
@@ -124,6 +126,8 @@ class _EstimateReader:
             case "assortativity":
                 noisy, law, groups = self.drawn.noisy["mixing"], self.drawn.laws["mixing"], len(self.shape.labels)
                 return {name: assortativity(noisy, law, groups, directed=self.shape.directed)}
+            case "homophily":
+                return {name: self._homophily()}
             case "clustering":
                 top, bottom = self._climbed("triangles", _BOTH), self._climbed("wedges", _BOTH)
                 return {name: ratio(top, bottom, times=3.0, most=1.0)}
@@ -177,23 +181,34 @@ class _EstimateReader:
         )
         return replace(mixing_matrix, edges=rows)
 
+    def _homophily(self) -> GraphEstimate:
+        """Edges within groups over all: of two counts that hold at once, so the ends of their box."""
+        law = self.drawn.laws["homophily"]
+        same, different = (estimate_count(int(each), law, confidence=_BOTH) for each in self.drawn.noisy["homophily"])
+
+        def share(alike: float, others: float) -> float:
+            return alike / (alike + others) if alike + others > 0 else 0.5
+
+        ends = share(same.interval[0], different.interval[1]), share(same.interval[1], different.interval[0])
+        if same.interval[0] + different.interval[0] <= 0:  # there may be no edges at all
+            ends = 0.0, 1.0
+        return rounded(min(max(share(same.value, different.value), ends[0]), ends[1]), *ends)
+
     def _between(self, one: int, other: int) -> int:
         """How many edges there can be between two groups; directed, from the one to the other."""
         return self._pairs(self.sizes[one]) if one == other else self.sizes[one] * self.sizes[other]
 
     def _climbed(self, name: str, confidence: Fraction) -> GraphEstimate:
         """Any three nodes are one triangle at most; two edges at a node lead to two of the others."""
-        nodes, widest, most = self.shape.nodes, None, None
-        if nodes is not None and name == "triangles":
-            widest, most = nodes - 2, comb(nodes, 3)
-        elif nodes is not None:
-            widest, most = 2 * (nodes - 1), nodes * comb(max(0, nodes - 1), 2)
+        nodes, most = self.shape.nodes, None
+        if nodes is not None:
+            most = comb(nodes, 3) if name == "triangles" else nodes * comb(max(0, nodes - 1), 2)
         return estimate_ladder_count(
             int(self.drawn.noisy[name][0]),
             int(self.drawn.noisy[f"{name}_width"][0]),
             self.drawn.laws[f"{name}_width"],
             self.drawn.ladders[name],
-            widest=widest,
+            widest=widest_rung(name, nodes),
             most=most,
             confidence=confidence,
         )

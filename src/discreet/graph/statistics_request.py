@@ -24,6 +24,7 @@ from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps, choice_epsilon
 from discreet.kernel.project_session import Session
+from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.table_reservation import ReservationTerms, reserve
@@ -33,6 +34,9 @@ KIND = "graph"
 
 #: The error of what a ladder climbs depends on the network: it is told as if one edge moved the count so far.
 EXAMPLES = (10, 100, 1000)
+
+#: Of a shape, what is no part of the question.
+_NOT_ASKED = ("shares", "floored")
 
 #: Where a limit is chosen, errors are told as if it were this.
 _LIMIT = 32
@@ -48,9 +52,9 @@ class GraphRequest:
     counted: Version | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """What is asked, so that it is known again; not who gets which share of what it costs."""
+        """What is asked, so that it is known again; not who gets which share of what it costs, or how it is drawn."""
         return {
-            "graph": {name: part for name, part in self.shape.to_data().items() if name != "shares"},
+            "graph": {name: part for name, part in self.shape.to_data().items() if name not in _NOT_ASKED},
             "of": self.source.to_data(),
             "nodes": None if self.nodes is None else self.nodes.to_data(),
             "counted": None if self.counted is None else [self.counted.table, self.counted.number],
@@ -68,7 +72,7 @@ class GraphQuote:
     event: ReservationEvent
     limit: int | None
     laws: dict[str, Law]
-    ladders: dict[str, Ladder]
+    ladders: dict[str, Ladder | FlooredLadder]
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -88,9 +92,16 @@ class GraphQuote:
             return part_data | {"mechanism": kind, "plus_minus": law.half_width(CONFIDENCE)}
         if name in self.ladders:
             ladder = self.ladders[name]
-            errors = {str(first): ladder.half_width(CONFIDENCE, most=first) for first in EXAMPLES}
+            errors = {str(first): _ladder_error(ladder, first, self.laws[f"{name}_width"]) for first in EXAMPLES}
             return part_data | {"mechanism": "ladder", "plus_minus": None, "plus_minus_if_an_edge_moves_it_by": errors}
         return part_data | {"mechanism": "exponential", "plus_minus": None}
+
+
+def _ladder_error(ladder: Ladder | FlooredLadder, first: int, law: Law) -> int:
+    """How far from a count its noise is at most, where an edge moves it by `first`, and that is what is measured."""
+    if isinstance(ladder, Ladder):
+        return ladder.half_width(CONFIDENCE, most=first)
+    return ladder.above(first).half_width(law, CONFIDENCE)
 
 
 def quote(request: GraphRequest, event: ReservationEvent) -> GraphQuote:

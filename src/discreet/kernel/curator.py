@@ -39,7 +39,7 @@ from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import ExponentialMechanism
-from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.floored_ladder import AnyLadder
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.threshold import KeyThreshold, most_common
@@ -270,7 +270,7 @@ class Curator:
             for part, exact, noisy, moves in zip(step.refinements(), exact_values, earlier, step.moves, strict=True)
         ]
 
-    def choose(self, mechanism: ExponentialMechanism | Ladder, exact_scores: Integers) -> tuple[int, Event]:
+    def choose(self, mechanism: ExponentialMechanism | AnyLadder, exact_scores: Integers) -> tuple[int, Event]:
         """A choice by exact scores, and the event that this was. For steps that are paid, in `program`."""
         return mechanism.choose(exact_scores, bits=self._bits)
 

@@ -201,7 +201,7 @@ ATTACKS: tuple[AttackEntry, ...] = (
     _entry(
         "network",
         "Networks",
-        falls="exact counts of links between places, if one person lives alone",
+        falls="exact numbers of links: is Alice in the network, are Alice and Bob connected",
         stands="noise that hides any one link, or any one person with all links",
         where="attacks.network:demo",
         protected_path=("servers", -1, "success"),

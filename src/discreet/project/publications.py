@@ -449,15 +449,17 @@ def graph(
     nodes: str | None = None,
     key: str | None = None,
     by: str | None = None,
+    edges_per_node: int | None = None,
 ) -> Network:
     """The network of a table of edges, for graph statistics. Free: it reads public facts only.
 
     `ends`: the columns of the two ends, if they are not declared and not called from and to. `nodes`: the table of
-    the nodes, with their `key` and an attribute to group edges `by`.
+    the nodes, with their `key` and an attribute to group edges `by`. Under edge privacy `by` may also be two columns of
+    the table of edges, "from_group,to_group"; then at most `edges_per_node` edges of a node count, if that is given.
     """
     from discreet.graph.project_network import network
 
-    return network(project, name, ends=ends, nodes=nodes, key=key, by=by)
+    return network(project, name, ends=ends, nodes=nodes, key=key, by=by, edges_per_node=edges_per_node)
 
 
 def compare(

@@ -63,13 +63,20 @@ def check_network(table: Table, *, where: str) -> None:
         )
 
 
-def refuse_other_engine(table: str, engine: str) -> None:
-    """Refuse a graph of a table that does not lie in files of ours. By its address alone, so before any charge."""
-    if engine != DEFAULT:
-        raise Refused(
-            f"{table!r} is on {engine_kind(engine)}, but graphs are read only from local files",
-            hint="write its edges to a Parquet or CSV file, and declare that file in the same population",
-        )
+def refuse_other_engine(table: str, engine: str, *, is_rows: bool = False) -> None:
+    """Refuse a graph of a table that cannot be read where it lies. By its address alone, so before any charge.
+
+    is_rows: each row is an edge of its own, whose columns PostgreSQL sends; rows of a lake stay there.
+    """
+    kind = engine_kind(engine)
+    if engine == DEFAULT or (is_rows and kind == "postgresql"):
+        return
+    where = "local files and from PostgreSQL" if is_rows else "local files"
+    whose = "graphs" if is_rows else "graphs whose persons are protected"
+    raise Refused(
+        f"{table!r} is on {kind}, but {whose} are read only from {where}",
+        hint="write its edges to a Parquet or CSV file, and declare that file in the same population",
+    )
 
 
 def refuse_edge_table(schema: Schema) -> None:

@@ -179,6 +179,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/tables/new/ranges": ("/tables/new/ranges?table=patients&column=age&epsilon=1",),
         "/tables/new/marginals": ("/tables/new/marginals?table=patients&columns=sex&columns=disease&epsilon=1",),
         "/tables/new/publish": ("/tables/new/publish",),
+        "/tables/new/network": ("/tables/new/network?table=patients",),
         "/tables/reconcile": ("/tables/reconcile?table=patients",),
         "/tables/underway/{work}": (),
         "/tables/{release}": (

@@ -84,6 +84,7 @@ def reflected(filled: Filled) -> list[str]:
         "/tables/new/histogram": ["table", "columns", "epsilon"],
         "/tables/new/ranges": ["table", "column", "between"],
         "/tables/new/marginals": ["table", "columns", "epsilon"],
+        "/tables/new/network": ["table", "nodes", "by", "only"],
         "/tables/reconcile": ["table", "release"],
         "/synth/new": ["table", "columns", "model"],
         "/survey/new": ["question", "asker", "choices", "protocol", "minimum"],

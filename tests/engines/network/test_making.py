@@ -183,7 +183,7 @@ def test_an_end_that_is_no_text_is_nobody(engine, tmp_path):
 def test_other_engines_refuse_by_a_sentence_before_they_connect(tmp_path):
     table = of_rows([("a", "b")]).table(tmp_path)
     for engine in (PostgresEngine("postgresql://nobody@nowhere/db"), SparkEngine("spark://nowhere:1")):
-        with pytest.raises(Refused, match="graphs are read only from local files"):
+        with pytest.raises(Refused, match="graphs whose persons are protected are read only from local files"):
             engine.declare(table, folder=tmp_path, target=tmp_path / "t", key=KEY, tag_key=TAG_KEY)
 
 

@@ -19,7 +19,8 @@ def network(
     tale: Annotated[
         str,
         typer.Option(
-            "--tale", help="Scenario: keepers, friends or accounts (is a link there?), newcomer (is a person?)."
+            "--tale",
+            help="Scenario: keepers, friends or accounts (is a link there?), newcomer (is a person?), alice (both).",
         ),
     ] = "keepers",
     epsilon: Annotated[

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from discreet import exact
 from discreet.console import public_facts
-from discreet.console.api import models
+from discreet.console.api import models, network_handlers
 from discreet.console.api.openapi import openapi_document
 from discreet.console.api.operations import CSV, PARQUET, RELEASE, ApiOperation, QueryParameter
 from discreet.console.api.release_files import csv_file, parquet_file
@@ -289,6 +289,16 @@ API_OPERATIONS = (
         "POST", "/query", query, models.ReleaseModel,
         "Answer a query. It is charged before anything is counted; a repeat is free.",
         body=models.QueryBody, **_PAID,
+    ),
+    _operation(
+        "POST", "/graph/plan", network_handlers.plan, models.NetworkPlanModel,
+        "Price statistics of a network. Free; no edge is read.",
+        body=models.NetworkBody, refusals=(402, 409),
+    ),
+    _operation(
+        "POST", "/graph", network_handlers.measure, models.NetworkStatisticsModel,
+        "Measure statistics of a network. It is charged before anything is counted; a repeat is free.",
+        body=models.NetworkBody, gridded=True, refusals=(402, 409),
     ),
     _operation("GET", "/releases", releases, models.ReleasesModel, "List the releases, newest first.", query=_LIST,
            refusals=(409,)),

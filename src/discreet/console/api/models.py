@@ -84,6 +84,33 @@ class AgainBody(BodyModel):
         )
 
 
+Text = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class NetworkBody(BodyModel):
+    """Statistics of a network to price, or to measure. The names are those of `discreet graph stats`."""
+
+    table: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    epsilon: Decimal
+    delta: Decimal | None = Field(default=None, description="With a delta, the noise is Gaussian.")
+    nodes: Text | None = Field(default=None, description="The table of the nodes.")
+    key: Text | None = Field(default=None, description="The column of that table that names each node once.")
+    by: Text | None = Field(default=None, description="The attribute that groups nodes; or two columns of the edges.")
+    ends: Text | None = Field(default=None, description="The two columns of the ends, with a comma between them.")
+    edges_per_node: int | None = Field(default=None, ge=1, le=1_000_000, description="With two columns in by.")
+    only: Text | None = Field(default=None, description="Some of the statistics, with commas between them.")
+
+    def to_wish(self) -> dict[str, Any]:
+        """As a form says it."""
+        limit = None if self.edges_per_node is None else str(self.edges_per_node)
+        numbers = {
+            name: None if number is None else text_of(number)
+            for name, number in (("epsilon", self.epsilon), ("delta", self.delta))
+        }
+        texts = {name: getattr(self, name) for name in ("table", "nodes", "key", "by", "ends", "only")}
+        return {**texts, **numbers, "edges_per_node": limit}
+
+
 class TokenBody(BodyModel):
     """A token to create. Its role is at most the role of the token that creates it."""
 
@@ -133,6 +160,32 @@ class SensitivityModel(AnswerModel):
     l2: float
     linf: int
     because: list[str]
+
+
+class NetworkPlanModel(AnswerModel):
+    """What statistics of a network would cost, and how precise each would be."""
+
+    statistics: list[str]
+    unit: Literal["edge", "node"]
+    parts: list[dict[str, Any]]
+    confidence: float
+    cost: SpendingModel
+
+
+class NetworkStatisticsModel(AnswerModel):
+    """Statistics of a network, each with its interval: what `discreet graph stats --json` prints."""
+
+    release: str
+    table: str
+    version: int
+    unit: Literal["edge", "node"]
+    directed: bool
+    statistics: dict[str, Any]
+    confidence: float
+    card: dict[str, Any]
+    cost: SpendingModel
+    cached: bool
+    warnings: list[str]
 
 
 class ExplanationModel(AnswerModel):

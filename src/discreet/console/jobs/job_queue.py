@@ -121,14 +121,16 @@ class JobQueue(JobRunner[BackgroundJob]):
 
     def next_path(self, job: BackgroundJob) -> str:
         """Where to go next: to the result, where it is there soon; else to the page that tells how far it is."""
+        return job.outcome() if self.is_over_within(job, PATIENCE_S) else f"/{job.area}/underway/{job.id}"
+
+    def is_over_within(self, job: BackgroundJob, timeout_s: float) -> bool:
+        """Wait for a work, where not too many do, and say whether it has ended."""
         if self._waiter_slots.acquire(blocking=False):  # whoever waits holds a thread: not all who send the same form
             try:
-                job.wait(PATIENCE_S)
+                job.wait(timeout_s)
             finally:
                 self._waiter_slots.release()
-        if job.is_over:
-            return job.outcome()
-        return f"/{job.area}/underway/{job.id}"
+        return job.is_over
 
     def open_jobs(self, visitor: Visitor, area: str) -> list[dict[str, Any]]:
         """The works of an area that are under way: a person's own; for an owner of the data, everybody's."""

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.console import forms
-from discreet.console.jobs import census_tables, marginal_tables, range_tables, table_description
+from discreet.console.jobs import census_tables, marginal_tables, network_statistics, range_tables, table_description
 from discreet.console.pages import release_list
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, PageTable, Redirect
@@ -79,6 +79,8 @@ def _stored_table(
             return table_description.description_page(project, recalled_release)
         case "publish":
             return census_tables.tables_page(project, recalled_release)
+        case "graph":
+            return network_statistics.statistics_page(project, recalled_release)
         case _:
             return None
 
@@ -90,6 +92,8 @@ def _grid(kind: str, stored_table: dict[str, Any] | None) -> PageTable | None:
         return marginal_tables.grid(stored_table)
     if kind == "description" and stored_table is not None:
         return table_description.grid(stored_table)
+    if kind == "graph" and stored_table is not None:
+        return network_statistics.grid(stored_table)
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet.console import forms
-from discreet.console.jobs import census_tables, marginal_tables, range_cuts, range_tables
+from discreet.console.jobs import census_tables, marginal_tables, network_statistics, range_cuts, range_tables
 from discreet.console.jobs.job_queue import Progress, job_queue_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.pages import job_progress, reconciliation, release_list, table_release
@@ -25,6 +25,7 @@ KINDS = (
     {"name": "ranges", "words": "ranges and quantiles of a column, as many as you like, for one charge"},
     {"name": "marginals", "words": "all tables of a few columns, which agree with each other"},
     {"name": "publish", "words": "tables of places and attributes that add up exactly, as a census publishes them"},
+    {"name": "network", "words": "how many links people have, who resembles whom, triangles: statistics of a network"},
 )
 
 Wish = dict[str, Any]
@@ -33,7 +34,7 @@ Wish = dict[str, Any]
 def listing(context: RequestContext) -> HandlerResponse:
     """What can be made, and what was."""
     project = context.handle.project
-    releases = release_list.list_releases(project, ("ranges", "marginals", "publish", "description"))
+    releases = release_list.list_releases(project, ("ranges", "marginals", "publish", "description", "graph"))
     data = {
         "kinds": KINDS,
         "released": releases,
@@ -200,6 +201,28 @@ def pay_marginals(context: RequestContext) -> HandlerResponse:
     return _start_job(context, "marginals", wish, act)
 
 
+def plan_network(context: RequestContext) -> HandlerResponse:
+    """Plan statistics of a network."""
+    wish = network_statistics.wish_of(context.query)
+
+    def quoted() -> dict[str, Any]:
+        return network_statistics.quote_statistics(context.handle.project, wish)
+
+    return _plan_page(context, "network", wish, quoted)
+
+
+def pay_network(context: RequestContext) -> HandlerResponse:
+    """Pay for statistics of a network."""
+    wish, project, analyst = network_statistics.wish_of(context.form), context.handle.project, context.visitor.analyst
+
+    def act(tell: Progress) -> str:
+        tell("measuring", 0.1)
+        made = network_statistics.measure_statistics(project, wish, analyst=analyst)
+        return network_statistics.page_of(made["release"])
+
+    return _start_job(context, "network", wish, act)
+
+
 #: What the form for a plan tells.
 _ABOUT_PUBLISH = {"example": census_tables.EXAMPLE}
 
@@ -237,6 +260,8 @@ ROUTES = (
     Route(method="POST", path="/tables/new/marginals", handler=pay_marginals, role="analyst", gridded=True),
     Route(method="GET", path="/tables/new/publish", handler=publish_form, role="analyst"),
     Route(method="POST", path="/tables/new/publish", handler=publish, role="analyst", gridded=True),
+    Route(method="GET", path="/tables/new/network", handler=plan_network, role="analyst"),
+    Route(method="POST", path="/tables/new/network", handler=pay_network, role="analyst", gridded=True),
     *job_progress.routes(AREA),
     *reconciliation.ROUTES,
     *table_release.ROUTES,

@@ -1,4 +1,4 @@
-"""Reads the exact graph of a declared table that is a file. Between a charge and its noise only.
+"""Reads the exact graph of a declared table, from a file or from columns. Between a charge and its noise only.
 
 Guarantee: of a table of rows, one row more or less moves the graph by at most one edge.
 Because: it holds an edge where some row does, and a row is of one edge at most: equal rows are one edge, and NULL ends
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
 from discreet.engines.network.distinct_numbers import distinct
+from discreet.engines.network.edge_labels import edge_labels, label_pairs, node_hashes
 from discreet.engines.network.exact_graph import ExactGraph
-from discreet.engines.table_file import FROM, TO
+from discreet.engines.table_file import FROM, PERSON, TO, persons_file
 
 Numbers = NDArray[np.int64]
 
@@ -26,25 +27,76 @@ _CLOSE = 8
 
 
 def read_graph(
-    file: Path, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None
+    file: Path,
+    ends: tuple[str, str] | None,
+    *,
+    directed: bool,
+    nodes: Sequence[Value] | None,
+    traits: tuple[Path, str] | None = None,
+    labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
-    """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
+    """The graph of a declared table: of its ends where it has them, else of two columns of its rows.
+
+    `traits`: of a table with ends, the declared table of persons and the column that says what each node is. `labels`:
+    of a table of rows, the columns that say what either end is.
+    """
     if ends is None:
         if nodes is not None:
             raise ValueError("the nodes of a table with ends are the persons who have an edge")
-        return _graph_of_ends(file, directed=directed)
-    return _graph_of_rows(file, ends, directed=directed, nodes=nodes)
+        return _graph_of_ends(file, directed=directed, traits=traits)
+    if traits is not None:
+        raise ValueError("only nodes that are persons have private traits")
+    return graph_of_columns(_columns(file, (*ends, *(labels or ()))), directed=directed, nodes=nodes)
 
 
-def _graph_of_ends(file: Path, *, directed: bool) -> ExactGraph:
+def graph_of_columns(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
+    """The graph of the rows of a declared table, whatever engine read them.
+
+    `columns`: Arrow columns of the codes of both ends, and, where rows say what either end is, of these two labels.
+    """
+    if len(columns) == 4:
+        return _labelled_graph(columns, directed=directed, nodes=nodes)
+    return _graph_of_rows(columns, directed=directed, nodes=nodes)
+
+
+def _graph_of_ends(file: Path, *, directed: bool, traits: tuple[Path, str] | None) -> ExactGraph:
     """The edges as they stand. Numbers that nobody has any more, or whose persons lost every edge, are closed up."""
     first, second = (_integers(column) for column in _columns(file, (FROM, TO)))
+    exact_traits = None
+    if traits is not None:
+        stored = distinct(np.concatenate([first, second]))
+        exact_traits = _traits(file, *traits, most=int(stored[-1]) if stored.size else 0)[stored]
     first, second, exact_nodes = _numbered(first, second)
-    return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed)
+    return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed, exact_traits=exact_traits)
 
 
-def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
-    columns = _whole(_columns(file, ends))
+def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
+    """The code of each number of a person of the edges, -1 for nobody's; persons of two tables are one by their tag.
+
+    Guarantee: it depends, for each person, on their own row of the other table alone.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
+    beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
+    codes = np.full(int(_integers(beside.column("number")).max(initial=-1)) + 1, -1, dtype=np.int64)
+    with_value = rows.filter(rows.column(column).is_valid())
+    codes[_integers(with_value.column(PERSON))] = _integers(with_value.column(column))
+    ours = pq.read_table(persons_file(file), columns=["number", "tag"], partitioning=None)
+    tags = pa.chunked_array([beside.column("tag").combine_chunks().cast(pa.binary())])
+    places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=tags.combine_chunks())
+    numbers = _integers(beside.column("number"))
+    there = np.asarray(places.is_valid())
+    traits = np.full(most + 1, -1, dtype=np.int64)
+    own = _integers(ours.column("number"))
+    there &= own <= most
+    traits[own[there]] = codes[numbers[_integers(places.filter(pa.array(there)))]]
+    return traits
+
+
+def _graph_of_rows(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
+    columns = _whole(columns)
     if nodes is None:
         first, second = _coded(columns)
         first, second = _without(first, second, first == second)
@@ -60,7 +112,42 @@ def _graph_of_rows(file: Path, ends: tuple[str, str], *, directed: bool, nodes: 
     return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed)
 
 
-def _columns(file: Path, names: tuple[str, str]) -> list[Any]:
+def _labelled_graph(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
+    """The same graph, and what its rows say of both ends of each edge."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kept = pc.and_(*(pc.is_valid(column) for column in columns[:2]))
+    columns = [column.filter(kept) for column in columns]
+    if nodes is None:
+        first, second = _coded(columns[:2])
+        values = distinct(np.concatenate([first, second]))
+        first, second = np.searchsorted(values, first), np.searchsorted(values, second)
+        node_values: Sequence[Any] = values.tolist()
+        if pa.types.is_string(columns[0].type):  # the codes are ranks of the sorted texts
+            both = pa.chunked_array([chunk for column in columns[:2] for chunk in column.chunks], pa.string())
+            node_values = pc.unique(both).sort().to_pylist()
+    else:
+        first, second = (_places(column, nodes) for column in columns[:2])
+        node_values = nodes
+    named = [_integers(pc.fill_null(column, -1)) for column in columns[2:]]
+    gone = (first == second) | (first < 0) | (second < 0)
+    first, second, *named = (each[~gone] for each in (first, second, *named))
+    if not directed:
+        turned = first > second
+        first, second = np.where(turned, second, first), np.where(turned, first, second)
+        named = [np.where(turned, named[1], named[0]), np.where(turned, named[0], named[1])]
+    first, second, one, other = label_pairs(first, second, (named[0], named[1]), max(1, len(node_values)))
+    return ExactGraph(
+        first,
+        second,
+        exact_nodes=len(node_values),
+        directed=directed,
+        exact_labels=edge_labels(first, second, one, other, node_hashes(node_values)),
+    )
+
+
+def _columns(file: Path, names: tuple[str, ...]) -> list[Any]:
     import pyarrow.parquet as pq
 
     edge_table = pq.read_table(file, columns=list(dict.fromkeys(names)), partitioning=None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
 from discreet.engines import file_source as sources
@@ -14,10 +16,11 @@ from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.keyed_hashes import edge_place, edges_secret, person_tag
 from discreet.engines.memory_person_table import keys, write_persons
 from discreet.engines.missing_values import declared_marks
+from discreet.engines.network.edge_labels import edge_labels, node_hashes
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
-from discreet.engines.table_file import FROM, TO, arrow_schema, new_pair
+from discreet.engines.table_file import FROM, PERSON, TO, arrow_schema, new_pair, persons_file
 
 
 def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
@@ -65,13 +68,21 @@ def distinct_edges(listed: Sequence[tuple[str, str]], *, directed: bool) -> list
 
 
 def read_graph(
-    file: Path, ends: tuple[str, str] | None, *, directed: bool, nodes: Sequence[Value] | None
+    file: Path,
+    ends: tuple[str, str] | None,
+    *,
+    directed: bool,
+    nodes: Sequence[Value] | None,
+    traits: tuple[Path, str] | None = None,
+    labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
     import pyarrow.parquet as pq
 
     if ends is None and nodes is not None:
         raise ValueError("the nodes of a table with ends are the persons who have an edge")
+    if ends is not None and labels is not None:
+        return _labelled_graph(pq.read_table(file, partitioning=None).to_pylist(), ends, labels, directed, nodes)
     first, second = ends or (FROM, TO)
     rows = [(row[first], row[second]) for row in pq.read_table(file, partitioning=None).to_pylist()]
     if ends is not None:
@@ -84,4 +95,50 @@ def read_graph(
     if ends is not None:
         edges = sorted(set(edges if directed else [(min(edge), max(edge)) for edge in edges]))
     exact = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
-    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed)
+    exact_traits = None if traits is None else _traits(file, *traits, numbers=node_values)
+    return ExactGraph(
+        exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed, exact_traits=exact_traits
+    )
+
+
+def _labelled_graph(
+    rows: list[dict[str, Any]],
+    ends: tuple[str, str],
+    labels: tuple[str, str],
+    directed: bool,
+    nodes: Sequence[Value] | None,
+) -> ExactGraph:
+    """The graph, and what its rows say of both ends of each edge, one pair after another."""
+    listed = [tuple(row[name] for name in (*ends, *labels)) for row in rows]
+    listed = [row for row in listed if None not in row[:2]]
+    values = list(nodes) if nodes is not None else sorted({value for row in listed for value in row[:2]})
+    pairs: dict[tuple[Any, Any], set[tuple[Any, Any]]] = {}
+    for first, second, one, other in listed:
+        if first == second or first not in values or second not in values:
+            continue
+        turned = not directed and values.index(first) > values.index(second)
+        pair, ends_labels = ((second, first), (other, one)) if turned else ((first, second), (one, other))
+        pairs.setdefault(pair, set()).add(ends_labels)
+    numbered = sorted(
+        (values.index(first), values.index(second), ends_labels) for (first, second), ends_labels in pairs.items()
+    )
+    agreed = [ends_labels.copy().pop() if len(ends_labels) == 1 else (None, None) for _, _, ends_labels in numbered]
+    agreed = [(-1, -1) if None in ends_labels else ends_labels for ends_labels in agreed]
+    exact = np.array([pair[:2] for pair in numbered], dtype=np.int64).reshape(-1, 2)
+    codes = np.array(agreed, dtype=np.int64).reshape(-1, 2)
+    labelled = edge_labels(exact[:, 0], exact[:, 1], codes[:, 0], codes[:, 1], node_hashes(values))
+    return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(values), directed=directed, exact_labels=labelled)
+
+
+def _traits(file: Path, persons: Path, column: str, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
+    """The code of each number of a person, -1 for those who have no row or no value in the other table."""
+    import pyarrow.parquet as pq
+
+    tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(file)).to_pylist()}
+    others = {row["number"]: row["tag"] for row in pq.read_table(persons_file(persons)).to_pylist()}
+    codes = {
+        others[row[PERSON]]: row[column]
+        for row in pq.read_table(persons, partitioning=None).to_pylist()
+        if row[column] is not None
+    }
+    return np.array([codes.get(tags[number], -1) for number in numbers], dtype=np.int64)

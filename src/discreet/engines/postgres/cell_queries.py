@@ -104,6 +104,22 @@ def coded(
     return tuple(map(np.concatenate, parts))
 
 
+def columns(session: PostgresSession, table: PostgresTable, names: Sequence[str], *, deadline_s: float) -> list[Any]:
+    """The codes of some columns of a declared table, as Arrow has them, in no order."""
+    import pyarrow as pa
+
+    name = qualified_name(table)
+    parts: list[list[Any]] = [[] for _ in names]
+    with session.transaction(read_only=True, deadline_s=deadline_s, locks=[name]):
+        for rows in stream_rows(session, f"SELECT {', '.join(map(identifier, names))} FROM {name}"):
+            for part, values in zip(parts, zip(*rows, strict=True), strict=True):
+                part.append(pa.array(values))
+    kinds = [pa.string() if any(pa.types.is_string(chunk.type) for chunk in part) else pa.int64() for part in parts]
+    return [
+        pa.chunked_array([chunk.cast(kind) for chunk in part], kind) for part, kind in zip(parts, kinds, strict=True)
+    ]
+
+
 def person_rows(
     session: PostgresSession,
     plan: Plan,

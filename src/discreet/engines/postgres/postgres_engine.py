@@ -251,9 +251,25 @@ class PostgresEngine:
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
+        traits: tuple[TableLocation, str] | None = None,
+        labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
-        """None: graphs are read from files of ours alone, and `refuse_other_engine` says so before any charge."""
-        raise EngineFailure("graphs cannot be read from PostgreSQL")
+        """The simple graph of a declared table of rows: its columns come here. Fails only as EngineFailure.
+
+        Of a table with `ends` there is none: `refuse_other_engine` says so before it is made.
+        """
+        if ends is None or traits is not None:
+            raise EngineFailure("the network of protected persons cannot be read from PostgreSQL")
+        names = (*ends, *(labels or ()))
+
+        def read() -> ExactGraph:
+            from discreet.engines.network.graph_reader import graph_of_columns
+
+            with self._sessions.session() as session:
+                columns = cell_queries.columns(session, postgres_table_of(place), names, deadline_s=self._deadline_s)
+            return graph_of_columns(columns, directed=directed, nodes=nodes)
+
+        return as_engine_failure("the declared table could not be read", read)
 
     def close(self) -> None:
         """Close every connection that nobody uses."""

@@ -275,6 +275,8 @@ class SparkEngine:
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
+        traits: tuple[TableLocation, str] | None = None,
+        labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """None: graphs are read from files of ours alone, and `refuse_other_engine` says so before any charge."""
         raise EngineFailure("graphs cannot be read from Spark")

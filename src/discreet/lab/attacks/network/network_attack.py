@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab import pictures
-from discreet.lab.attacks.contest import Contest, check_epsilon, check_server, contest_evidence
-from discreet.lab.attacks.network import coin_guesses, keepers
+from discreet.lab.attacks.contest import Contest, ServerOutcome, check_epsilon, check_server, contest_evidence
+from discreet.lab.attacks.network import alice, coin_guesses, keepers
 from discreet.lab.attacks.network.tales import TALE_MAKERS, TALES
 from discreet.lab.evidence import Evidence
 
@@ -28,8 +29,15 @@ def attack(
     start, total = time.process_time(), check_epsilon(epsilon)
     check_server(server)  # before the work
     coins = np.random.default_rng().random(_targets(tale, targets)) < 0.5
-    if tale == "keepers":
-        rounds, story, unit = keepers.attack_owners(coins, total), keepers.STORY, "edge"
+    details: dict[str, Any] = {"tale": tale}
+    rounds: tuple[ServerOutcome, ...]
+    if tale == "alice":
+        outcome = alice.AliceOutcome(coins, total)
+        rounds, story, what = outcome.rounds, outcome.story, "link, or a person,"
+        details["questions"] = outcome.to_data()
+    elif tale == "keepers":
+        rounds, story, what = keepers.attack_owners(coins, total), (keepers.STORY,), "link"
+        details["unit"] = "edge"
     else:
         made = TALE_MAKERS[tale]()
         rounds = (
@@ -37,15 +45,15 @@ def attack(
             coin_guesses.against_noisy(made, coins, total),
             coin_guesses.against_discreet(made, coins, total),
         )
-        story, unit = made.story, made.unit
+        story, what = (made.story,), "link" if made.unit == "edge" else "person"
+        details["unit"] = made.unit
     shares = {each.server: each.share for each in rounds}
-    what = "link" if unit == "edge" else "person"
     return contest_evidence(
         Contest(attack="network", server=server, epsilon=total, steps=1),
         rounds,
         seconds=time.process_time() - start,
-        story=(story,),
-        details={"tale": tale, "unit": unit},
+        story=story,
+        details=details,
         picture=lambda bound: pictures.bars(
             f"Networks: is a {what} there? Share guessed right, total epsilon {float(total):g}",
             shares,
@@ -55,16 +63,23 @@ def attack(
 
 
 def demo() -> Evidence:
-    """The attack on the keepers of lighthouses."""
-    return attack()
+    """Are Alice and Bob connected, and is Alice in the network at all?"""
+    return attack(tale="alice")
 
 
 def _targets(tale: str, targets: int | None) -> int:
     """How many coins, checked."""
     if tale not in TALES:
         raise UsageError(f"there is no scenario {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
-    usual, most = (keepers.PAIRS, keepers.MOST_PAIRS) if tale == "keepers" else (TOWNS, MOST_TOWNS)
+    usual, most = {"keepers": (keepers.PAIRS, keepers.MOST_PAIRS), "alice": (2 * TOWNS, MOST_TOWNS)}.get(
+        tale, (TOWNS, MOST_TOWNS)
+    )
     count = usual if targets is None else targets
+    if tale == "alice" and count % 2:
+        raise UsageError(
+            f"the scenario 'alice' asks two questions equally often: {count:,} targets cannot be halved",
+            hint=Message(Flag("targets", count + 1)),
+        )
     if not 2 <= count <= most:
         raise UsageError(f"the scenario {tale!r} takes 2 to {most:,} targets, not {count:,}")
     return count

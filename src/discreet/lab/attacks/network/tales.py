@@ -88,6 +88,6 @@ def accounts() -> Tale:
     )
 
 
-#: Each tale by its name. `keepers` is of many pairs at once, and has a file of its own.
+#: Each tale by its name. `keepers`, of many pairs at once, and `alice`, of two questions, have files of their own.
 TALE_MAKERS: dict[str, Callable[[], Tale]] = {"friends": friends, "newcomer": newcomer, "accounts": accounts}
-TALES = ("keepers", *TALE_MAKERS)
+TALES = ("keepers", *TALE_MAKERS, "alice")
