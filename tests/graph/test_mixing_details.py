@@ -6,9 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import discreet
 from discreet.accounting.events import ReservationEvent
 from discreet.engines.network.edge_labels import edge_labels, label_pairs
 from discreet.engines.network.exact_graph import ExactGraph
+from discreet.errors import Refused
 from discreet.graph.graph_estimates import CONFIDENCE
 from discreet.graph.graph_shape import GraphShape
 from discreet.graph.graph_statistics import Edges, LabelMixing, TraitMixing, apply_statistics
@@ -150,3 +152,16 @@ def test_the_interval_of_homophily_holds_whenever_both_counts_do():
             drawn = DrawnStatistics(limit=2, noisy={"homophily": noisy}, laws={"homophily": law}, ladders={})
             low, high = estimates(shape, drawn)["homophily"].interval
             assert low - 1e-12 <= same / (same + different) <= high + 1e-12
+
+
+def test_an_attribute_that_lies_elsewhere_is_refused_before_it_is_paid_for(tmp_path):
+    """Edges are read from files of ours, and so is what their nodes are: else a draw would fail after its charge."""
+    project = project_of(tmp_path / "p")
+    toml = tmp_path / "p" / "discreet.toml"
+    elsewhere = 'person = "id"\nengine = "postgresql://nobody@localhost:1/none"'
+    toml.write_text(toml.read_text().replace('person = "id"', elsewhere))
+    project = discreet.open(tmp_path / "p")
+    entries = len(list(project.ledger.entries()))
+    with pytest.raises(Refused, match="'members' is on postgresql"):
+        project.graph("ties", nodes="members", by="colour").plan(epsilon=1, only="mixing")
+    assert len(list(project.ledger.entries())) == entries
