@@ -38,6 +38,7 @@ from discreet.bundle.networks import counted_of
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.bundle.verification_report import BundleCheck
 from discreet.graph.expected_events import expected_events
+from discreet.graph.private_trait import declared_labels
 from discreet.kernel.person_table import WEIGHT
 from discreet.kernel.program import step_digest
 from discreet.mechanisms.laplace import DiscreteLaplace
@@ -228,6 +229,8 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     if kind in ("ranges", "marginals", "description"):
         return _replay_steps(kind, ProgramReplay(plan, schema, event), json.loads(payloads[release]))
     if kind in NETWORKS:
+        beside = None if counted is None else schema_of(counted[0], plan["schemas"])
+        _check_groups(json.loads(payloads[release]), schema, beside)
         return _check_network(json.loads(payloads[release]), event, schema, taken, steps)
     if kind == "publish":
         if len(taken) != 1:
@@ -266,6 +269,18 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
     program.end()
     rows = schema.unit.rows
     return f"every step was derived again for privacy units of {rows:,} rows: its measurement, noise and event"
+
+
+def _check_groups(stored: Mapping[str, Any], schema: Schema, beside: Schema | None) -> None:
+    """Groups of a private attribute are all those that are declared: a person moves a number for each of them."""
+    shape = stored.get("shape", {})
+    is_labelled = shape.get("labelled", False)
+    owner = schema if is_labelled else beside
+    if not {"mixing", "homophily"} & {*shape.get("shares", ())} or not (is_labelled or shape["unit"] == "node"):
+        return
+    groups = None if owner is None else declared_labels(owner, str(shape["by"]), labelled=is_labelled)
+    if groups is None or list(groups) != shape["labels"]:
+        raise ReplayMismatch("the groups of the network are not those that its table declares")
 
 
 def _check_network(

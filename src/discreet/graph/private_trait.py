@@ -11,8 +11,9 @@ from typing import Any
 
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.version import Version
+from discreet.schema.address import DEFAULT, engine_kind
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column, Label
-from discreet.schema.schema import closest_name_hint
+from discreet.schema.schema import Schema, closest_name_hint
 
 #: Noise grows with the number of values, so that more of them would show nothing.
 MOST_TRAITS = 32
@@ -31,6 +32,12 @@ class PrivateTrait:
     @staticmethod
     def of(version: Version, name: str) -> PrivateTrait:
         """The trait of a declared table of persons; refuses what is none."""
+        if version.engine != DEFAULT:
+            raise Refused(
+                f"{version.table!r} is on {engine_kind(version.engine)}, but attributes of nodes are read only from "
+                "local files",
+                hint="write it to a Parquet or CSV file, and declare that file in the same population",
+            )
         column = version.schema.column(name)
         if column is None:
             names = [each.name for each in version.schema.columns]
@@ -103,6 +110,21 @@ class RowLabels:
                 f"{version.table!r} was refreshed with a different declaration of {self.column!r}",
                 hint="open the network again",
             )
+
+
+def declared_labels(schema: Schema, by: str, *, labelled: bool) -> tuple[Any, ...] | None:
+    """The groups that a declaration gives to `by`: two columns of a table of edges, or one of a table of persons.
+
+    None where it gives none. For releases that are read again: they must have been sorted by these.
+    """
+    columns = [schema.column(name) for name in (by.split(",") if labelled else [by])]
+    if len(columns) != 1 + labelled or not (labelled or schema.unit.rows == 1):
+        return None
+    try:
+        groups = [_labels(column) for column in columns if column is not None]
+    except (Refused, UsageError):
+        return None
+    return groups[0] if len(groups) == len(columns) and groups[0] == groups[-1] else None
 
 
 def _labels(column: Column) -> tuple[Any, ...]:
