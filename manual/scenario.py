@@ -182,6 +182,7 @@ CALLS = [
     ("attack reconstruction", "attack reconstruction --n 50"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
+    ("audit neighbours", "audit neighbours --table patients --questions batch.sql --tries 1"),
     ("retire", "retire links --yes"),
     ("sample-data", "sample-data"),
     ("sample-data", "sample-data network --rows 20 -o samples"),
