@@ -189,6 +189,7 @@ CALLS = [
     ("anonymize", "anonymize patients.csv --quasi age,sex --sensitive ward --k 5 -o anonymous.csv"),
     ("anonymize", "anonymize patients.csv --quasi age,sex --k 5 --method suppression -o starred.csv"),
     ("check", "check patients.csv --quasi age,sex --sensitive ward"),
+    ("audit neighbours", "audit neighbours --table patients --questions batch.sql --tries 1"),
     ("retire", "retire links --yes"),
     ("sample-data", "sample-data"),
     ("sample-data", "sample-data network --rows 20 -o samples"),

@@ -22,6 +22,19 @@ def ask(clinic, sql="SELECT count(*) FROM patients", epsilon=0.5, analyst="ann")
     return clinic.house.handle.project.sql(sql).ask(epsilon=epsilon, analyst=analyst)
 
 
+def test_a_limit_that_is_too_large_is_said_to_be(tmp_path, clinic):
+    """On the page of budgets, on a table's page and on its owner's; a smaller one is not."""
+    large = world(tmp_path / "large")
+    pages = ("/budget", "/d/patients", "/admin/table/patients")
+    try:
+        assert all("Epsilon 100 is certainly not good" in large.browser("owner").text(page) for page in pages)
+        (people,) = large.browser("analyst").get("/budget.json").json()["populations"]
+        assert "e^100" in people["large_limit"]
+    finally:
+        large.house.close()
+    assert not any("certainly not good" in clinic.browser("owner").text(page) for page in pages)
+
+
 def test_nothing_spent_yet(clinic):
     words = clinic.browser("analyst").text("/budget")
     assert "Nothing was spent yet" in words and "no open requests" in words and "epsilon 3, delta 1e-06" in words

@@ -1,6 +1,5 @@
 """Generated tables of persons, the files that hold them, and what must hold of what is made from them."""
 
-import csv
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,11 +12,11 @@ from hypothesis import strategies as st
 from discreet.engines.keyed_hashes import person_tag
 from discreet.engines.missing_values import is_missing
 from discreet.engines.table_file import PERSON, persons_file
+from discreet.lab.neighbours.engine_site import KEY, TAG_KEY
+from discreet.lab.neighbours.source_rows import SourceRows as File
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
 from engines.tables import cells_of_text, columns
-
-KEY, TAG_KEY = bytes(range(32)), bytes(range(100, 132))
 
 #: Ids that only a careless eye takes for one another.
 IDS = [
@@ -38,32 +37,6 @@ TYPES = [
     (pa.date32(), st.sampled_from([0, 1, -719_162, -719_163, 2_932_896, 2_932_897, 2**31 - 1, -(2**31) + 1])),
     (pa.dictionary(pa.int8(), pa.string()), ids),
 ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """A source: names, rows, and the types of its Parquet file; None for a CSV."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
-    types: tuple[pa.DataType, ...] | None = None
-
-    def with_rows(self, rows) -> "File":
-        return replace(self, rows=tuple(rows))
-
-    def write(self, folder: Path, name: str) -> str:
-        file = folder / (f"{name}.csv" if self.types is None else f"{name}.parquet")
-        if self.types is None:
-            with file.open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream).writerows([self.names, *self.rows])
-        else:
-            pq.write_table(self.arrow(), file)
-        return file.name
-
-    def arrow(self) -> pa.Table:
-        """The rows of a Parquet file."""
-        arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types or ())]
-        return pa.Table.from_arrays(arrays, names=list(self.names))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,15 @@
 """Differencing: 100% against exact counts, above the bound without a ledger, below it against Discreet."""
 
+import math
+from fractions import Fraction
+
 import pyarrow as pa
 import pytest
 
 from discreet.errors import UsageError
 from discreet.lab.attacks import differencing
 from discreet.lab.evidence import best_under
+from discreet.lab.worlds.target_places import clinics
 from tiers import size
 
 
@@ -70,3 +74,38 @@ def test_wrong_wishes():
     for wrong in ({"tale": "x"}, {"server": "x"}, {"epsilon": 0}, {"targets": 1}, {"targets": 10**6}):
         with pytest.raises(UsageError):
             differencing.attack(**{"targets": 4, **wrong})
+
+
+@pytest.mark.parametrize("people", [2, 4])
+def test_people_who_share_a_secret_have_k_times_epsilon(people):
+    """X - Y is 0 or k: group privacy. The factor of one count is exactly e^(k epsilon), and is measured near it."""
+    found = differencing.attack(people=people, targets=size(400, 1000), epsilon="0.5", server="discreet")
+    group = found.details["group"]
+    assert found.bound == best_under(people * 1.0) and found.details["bound_of_counts"] == best_under(people * 0.5)
+    assert group["factor_bound"] == pytest.approx(math.exp(people / 2)) and group["epsilon"] == people / 2
+    # The lower end of an interval at 95% is above 1.8 times what is true far less than once in a million runs.
+    assert 1 < group["factor_at_least"] < 1.8 * group["factor_bound"]
+    assert f"epsilon {people} x 0.5 = {people // 2}" in found.story[1] and f"0 or {people}" in found.story[0]
+    assert by_server(found)["exact"]["success"] == 1.0
+
+
+def test_noise_of_half_the_size_exceeds_the_factor(monkeypatch):
+    """The measure can fail: it sees a server that spends twice what it says."""
+    from discreet.lab.attacks import group_factor
+
+    def twice(people, *, budget, epsilon):
+        return known(people, budget=2 * budget, epsilon=2 * epsilon)
+
+    known = group_factor.discreet_server
+    monkeypatch.setattr(group_factor, "discreet_server", twice)
+    factor = group_factor.measure_factor(clinics(2000, group=2), epsilon=Fraction(1, 2))
+    assert factor.at_least > factor.bound  # 7.4 against 2.7: 8 standard deviations apart
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [({"people": 0}, "1 to 20"), ({"people": 21}, "1 to 20"), ({"people": 2, "tale": "class"}, "generated")],
+)
+def test_groups_that_are_none(how, message):
+    with pytest.raises(UsageError, match=message):
+        differencing.attack(targets=10, **how)

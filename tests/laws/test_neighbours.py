@@ -27,8 +27,7 @@ from tiers import fuzzed, size
 #: Questions about each pair of tables.
 QUESTIONS = 60
 
-#: Of the parts those that are asked in the fast tier and in the deep one; `./do fuzz` asks all. The seventh alone sees
-#: a left join that multiplies.
+#: Of the parts those that are asked in the fast tier and in the deep one; `./do fuzz` asks all.
 SUITE = size((7,), (0, 7))
 
 #: Bounds that are of no use if they are never attained. A row has no persons, and is in one key.
@@ -100,7 +99,7 @@ def test_neighbours(tmp_path, engine, part):
 
 def test_each_bound_is_attained(tmp_path, engine):
     """By somebody who does what she can to be seen."""
-    seen = run(tmp_path, engine, pairs=250, seed=7, worlds=loud_worlds, until=ATTAINED)
+    seen = run(tmp_path, engine, pairs=250, seed=3, worlds=loud_worlds, until=ATTAINED)
     missing = [bound for bound in ATTAINED if not seen[bound]]
     assert not missing, f"never seen: {missing}"
 

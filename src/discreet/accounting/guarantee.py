@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
@@ -20,6 +21,29 @@ Accounting = Literal["renyi", "either", "pure", "zcdp"]
 #: noise, the rest evenly to the orders, which serve mixed ones. Found by measuring (RESULTS.md, accounting).
 ZCDP_SHARE = Fraction(3, 4)
 ORDER_SHARE = (1 - ZCDP_SHARE) / len(ORDERS)
+
+
+#: From this epsilon on a limit protects little (decision 60).
+LARGE_EPSILON = Fraction(10)
+
+
+def large_limit_sentence(epsilon: Fraction | None) -> str | None:
+    """What to say of a limit that is too large to mean much; None where it is not.
+
+    >>> large_limit_sentence(Fraction(3)) is None
+    True
+    >>> print(large_limit_sentence(Fraction(10)))
+    epsilon 10 is certainly not good: one person's data may change the odds of what is believed about that person by a \
+factor of e^10, which is about 22,026
+    """
+    if epsilon is None or epsilon < LARGE_EPSILON:
+        return None
+    digits = float(epsilon) / math.log(10)
+    factor = f"{math.exp(epsilon):,.0f}" if digits < 9 else f"1 followed by {int(digits)} zeros"
+    return (
+        f"epsilon {exact.show(epsilon)} is certainly not good: one person's data may change the odds of what is "
+        f"believed about that person by a factor of e^{exact.show(epsilon)}, which is about {factor}"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

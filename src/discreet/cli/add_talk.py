@@ -145,6 +145,7 @@ class AddTalk:
 
     def _ask_budget(self) -> None:
         from discreet import exact
+        from discreet.accounting.guarantee import large_limit_sentence
         from discreet.project.budget import budget_of
 
         if {"budget", "population"} & set(self.draft.settings) or "epsilon" in self.answered:
@@ -161,6 +162,8 @@ class AddTalk:
                 self._say(f"  {problem.reason}")
                 continue
             assert budget is not None
+            if large_limit := large_limit_sentence(budget.epsilon):
+                self._say(f"  {large_limit}")
             self.draft = self.draft.replace(settings={"budget": {"epsilon": budget.epsilon, "delta": budget.delta}})
             return
 

@@ -1,4 +1,4 @@
-"""`discreet audit`: what is installed, measured from outside."""
+"""`discreet audit measure`: what is installed, measured from outside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FAILED = 1
 
 
-def audit(
+def measure(
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -43,7 +43,7 @@ def audit(
 ) -> None:
     """Measure the epsilon of the installed code. Exit code 1 if a claim does not hold or cannot be measured."""
     refuse_unwritable_plot(plot)
-    from discreet.lab.privacy_audit.audit_suite import audit as measure
+    from discreet.lab.privacy_audit.audit_suite import audit
     from discreet.lab.privacy_audit.target_list import all_targets
 
     if listed:
@@ -52,7 +52,7 @@ def audit(
             {"targets": targets}, [f"{each['kind']}  {each['name']}" for each in targets], as_json=as_json
         )
         return
-    done = measure(names or (), samples=samples, quick=quick, confidence=confidence, progress=_progress)
+    done = audit(names or (), samples=samples, quick=quick, confidence=confidence, progress=_progress)
     evidence = done.evidence()
     if plot is not None:
         evidence.plot(plot)

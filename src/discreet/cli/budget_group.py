@@ -15,9 +15,6 @@ from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
 if TYPE_CHECKING:
     from discreet.project.project import Project
 
-#: Above this epsilon a limit protects little.
-LARGE_EPSILON = 10
-
 budget_app = VerbApp(
     cls=DefaultVerbGroup,
     subcommand_metavar="[show] [TABLE] | grant TABLE --epsilon E",
@@ -80,6 +77,7 @@ def _confirm_grant(project: Project, table: str, epsilon: str, delta: str | None
     Without a terminal only a grant that does both is refused.
     """
     from discreet import exact
+    from discreet.accounting.guarantee import LARGE_EPSILON
     from discreet.project.budget import raised_limit
 
     raised = raised_limit(project.ledger_table(table), project.ledger, epsilon=epsilon, delta=delta)

@@ -17,7 +17,7 @@ from discreet import __version__
 from discreet.cli import interruption, standard_streams, terminal
 from discreet.cli.anonymize import anonymize
 from discreet.cli.attacks import attack_app
-from discreet.cli.audit import audit
+from discreet.cli.audit_group import audit_app
 from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
 from discreet.cli.called_verb import app_for
@@ -64,6 +64,9 @@ app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are r
 app.add_typer(people_app, name="people")
 app.add_typer(attack_app, name="attack", short_help="Attack weak protections, and measure how often they break.")
 app.add_typer(graph_app, name="graph")
+app.add_typer(
+    audit_app, name="audit", short_help="Measure the epsilon of the installed code; `neighbours` tests queries."
+)
 
 
 #: Stopped by the keyboard, as shells count it.
@@ -95,7 +98,6 @@ _SHORT = {
     "marginals": "Measure all tables of up to --order columns, consistently.",
     "infer": "Make noisy or published tables agree, and sample rows.",
     "serve": "Serve the console in a browser.",
-    "audit": "Measure the epsilon of the installed code.",
 }
 
 
@@ -142,7 +144,7 @@ for _verb_function in (
         marginals,
         publish,
     ),
-    *(reconcile, infer, serve, anonymize, check, audit),
+    *(reconcile, infer, serve, anonymize, check),
 ):
     _verb_name = _verb_function.__name__.replace("_", "-")
     app.command(_verb_name, short_help=_SHORT.get(_verb_name))(_verb_function)

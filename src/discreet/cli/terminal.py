@@ -135,6 +135,7 @@ def add_output(
 
     columns_said: the owner has said what the columns are. version_follows: they are asked next whether to refresh it.
     """
+    from discreet.accounting.guarantee import large_limit_sentence
     from discreet.project.budget import budget_line
     from discreet.schema.column import type_name
 
@@ -169,8 +170,16 @@ def add_output(
             lines += [f"The ledger keeps its limit; also write it to discreet.toml:  {budget_line(ledger_limit)}"]
         elif table.budget is None:
             lines += ["Also give it a budget:  budget = { epsilon = 3.0, delta = 1e-6 }"]
-    lines += [f"note: {warning}" for warning in warnings]
-    data = {"table": table.name, "public": table.public, "columns": columns, "warnings": warnings}
+    limit_epsilon = ledger_limit.epsilon if ledger_limit else table.budget.epsilon if table.budget else None
+    large_limit = None if table.public else large_limit_sentence(limit_epsilon)
+    lines += [f"note: {warning}" for warning in (*([large_limit] if large_limit else []), *warnings)]
+    data = {
+        "table": table.name,
+        "public": table.public,
+        "columns": columns,
+        "warnings": warnings,
+        "large_limit": large_limit,
+    }
     return data, "\n".join(lines)
 
 
@@ -180,7 +189,10 @@ def added_tables_text(tables: list[dict[str, Any]]) -> str:
     for table in tables:
         kind = "public" if table["public"] else "private"
         lines.append(f"  {table['table']:20} {kind}, {len(table['columns']):,} columns")
-    lines += dict.fromkeys(f"note: {warning}" for table in tables for warning in table["warnings"])
+    large = [table["large_limit"] for table in tables if table["large_limit"]]
+    lines += dict.fromkeys(
+        f"note: {each}" for each in [*large, *(note for table in tables for note in table["warnings"])]
+    )
     return "\n".join([*lines, "Next: discreet refresh TABLE for each. It shows what did not fit."])
 
 
@@ -336,6 +348,7 @@ def budgets_output(
             "counts_within_50": budget_status.counts,
             "largest_question": exact.as_float(budget_status.largest_question, up=False),
             "notes": list(budget_status.notes),
+            "large_limit": budget_status.large_limit,
         }
         shared = f" (population {budget_status.population})" if budget_status.population != name else ""
         plural = "count" if budget_status.counts == 1 else "counts"
@@ -345,6 +358,7 @@ def budgets_output(
             f"{budget_status.counts:,} more {plural} of everybody at plus or minus 50; "
             f"{_largest(budget_status)}; queries so far: {budget_status.events:,}"
         )
+        lines += [f"  note: {budget_status.large_limit}"] if budget_status.large_limit else []
         lines += [f"  note: {note}" for note in budget_status.notes]
         lines += [
             f"  {who or 'unnamed analyst'}: {_spending(spent)}" for who, spent in budget_status.by_analyst.items()

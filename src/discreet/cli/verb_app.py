@@ -18,7 +18,7 @@ OLD_OUTPUTS = {
     "release write": "--to",
     "ledger backup": "--to",
     "synth inspect": "--html",
-    "audit": "--plot",
+    "audit measure": "--plot",
     "attack all": "--report",
 }
 #: Of every attack by its name.

@@ -45,6 +45,7 @@ def budget_json(project: Project, table: Table) -> dict[str, Any] | None:
         "largest_question": exact.as_float(standing.largest_question, up=False),
         "by_analyst": {who: spending_json(paid, up=True) for who, paid in standing.by_analyst.items()},
         "notes": list(standing.notes),
+        "large_limit": standing.large_limit,
     }
 
 

@@ -179,6 +179,11 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", fill: str = "
     return svg.tag("text", svg.words(text), x=x, y=y, text_anchor=anchor, fill=fill)
 
 
+def drawn(title: str, body: Sequence[Markup]) -> Markup:
+    """A picture of its own shapes, under a title."""
+    return _svg(title, body)
+
+
 def _svg(title: str, body: Sequence[Markup]) -> Markup:
     named, box = _text(LEFT, 18, title), f"0 0 {WIDTH:g} {HEIGHT:g}"
     parts = (_STYLE, svg.title(title), named, *body)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
-from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee
+from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee, large_limit_sentence
 from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
@@ -45,6 +45,11 @@ class BudgetStatus:
     largest_question: Fraction
     notes: tuple[str, ...] = ()
 
+    @property
+    def large_limit(self) -> str | None:
+        """What to know of a limit that is too large to mean much, in a sentence; None where it is not."""
+        return large_limit_sentence(self.limit.epsilon)
+
     def __repr__(self) -> str:
         return f"<Budget of {self.population}: {self._summary()}>"
 
@@ -75,7 +80,7 @@ class BudgetStatus:
             yield notebook.table(["analyst", "epsilon spent"], rows[: notebook.MOST_ROWS])
         delta = f", delta {exact.show(self.limit.delta)}" if self.limit.delta else ", pure differential privacy"
         yield notebook.small_print(f"{self.events:,} charges so far{delta}. The guarantee is the limit.")
-        for note in self.notes:
+        for note in (*([self.large_limit] if self.large_limit else []), *self.notes):
             yield notebook.small_print(f"note: {note}")
 
 

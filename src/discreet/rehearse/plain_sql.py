@@ -47,12 +47,7 @@ def plain_rows(text: str, tables: Mapping[str, pa.Table]) -> list[tuple[Cell, ..
     connection = duckdb.connect(":memory:", config={"temp_directory": ""})
     timer = threading.Timer(DEADLINE_S, connection.interrupt)
     try:
-        for name, rows in tables.items():
-            connection.register("given", rows)
-            connection.execute(f"CREATE TABLE {identifier(name)} AS SELECT * FROM given")
-            connection.unregister("given")
-        for setting in _SETTINGS:
-            connection.execute(setting)
+        seal_connection(connection, tables)
         timer.start()
         answer_rows = connection.execute(tree.sql(dialect="duckdb")).fetchall()
     except (duckdb.Error, RuntimeError):
@@ -61,6 +56,16 @@ def plain_rows(text: str, tables: Mapping[str, pa.Table]) -> list[tuple[Cell, ..
         timer.cancel()
         connection.close()
     return [tuple(map(cell_of, row)) for row in answer_rows]
+
+
+def seal_connection(connection: Any, tables: Mapping[str, pa.Table]) -> None:
+    """Put tables into a database in memory, and let it reach nothing else."""
+    for name, rows in tables.items():
+        connection.register("given", rows)
+        connection.execute(f"CREATE TABLE {identifier(name)} AS SELECT * FROM given")
+        connection.unregister("given")
+    for setting in _SETTINGS:
+        connection.execute(setting)
 
 
 def cell_of(value: Any) -> Cell:

@@ -4,71 +4,39 @@ A ground lays a source (`persons_tables.File`), names a place for a declared tab
 means than the engine's own. All grounds of one test run are laid from the same rows.
 """
 
-from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from discreet.engines.engine import DeclarationOutcome, Engine
+from discreet.engines.engine import Engine
 from discreet.engines.postgres.postgres_source import qualified_name
 from discreet.engines.postgres.schema_tables import side_table
 from discreet.engines.spark.lake import LakeManifest
-from discreet.engines.table_file import PERSON, persons_file
-from discreet.engines.table_location import LakeFolder, PostgresTable, TableLocation
-from discreet.schema.schema import Table
+from discreet.engines.table_file import PERSON
+from discreet.engines.table_location import LakeFolder, PostgresTable
+from discreet.lab.neighbours.engine_site import EngineSite, contents, read_parquet
+from discreet.lab.neighbours.engine_site import FileSite as Disk
+from discreet.lab.neighbours.engine_site import declare_table as declared
 from engines.conformance.laying import unheld
-from engines.persons_tables import KEY, TAG_KEY, File
+from engines.persons_tables import File
 from engines.postgres.server import load
 from engines.spark import server as spark
+
+__all__ = ["Disk", "Ground", "Server", "Shore", "contents", "declared", "typed"]
 
 _numbers = count()
 
 
-class Ground(Protocol):
-    """An engine, and the place where its sources and its declared tables lie."""
+class Ground(EngineSite, Protocol):
+    """A site of an engine that is compared with others."""
 
     name: str
-    engine: Engine
-    folder: Path
-
-    def lay(self, file: File, name: str) -> str:
-        """Put rows where the engine finds them; what a declaration calls them."""
 
     def gap(self, file: File) -> str:
         """Why these rows cannot lie here at all; nothing where they can."""
-
-    def stored(self, place: TableLocation) -> list[dict[str, Any]]:
-        """The rows of a declared table, as they are stored."""
-
-    def side(self, place: TableLocation) -> list[dict[str, Any]]:
-        """The rows of its side table: number, tag, rows."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Disk:
-    """Files: the reference, and DuckDB."""
-
-    name: str
-    engine: Engine
-    folder: Path
-
-    def lay(self, file: File, name: str) -> str:
-        return file.write(self.folder, name)
-
-    def gap(self, file: File) -> str:
-        return ""
-
-    def stored(self, place: Path) -> list[dict[str, Any]]:
-        return _rows(place)
-
-    def side(self, place: Path) -> list[dict[str, Any]]:
-        return _rows(persons_file(place))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,45 +92,9 @@ class Shore:
 
     def _read(self, place: LakeFolder, part: str) -> list[dict[str, Any]]:
         files = sorted((Path(place.folder) / part).glob("*.parquet"))
-        return [row for file in files for row in _rows(file)]
+        return [row for file in files for row in read_parquet(file)]
 
 
 def typed(file: File) -> File:
     """A CSV's texts as typed ones: an empty field is NULL."""
-    if file.types is not None:
-        return file
-    rows = tuple(tuple(None if cell in ("", None) else str(cell) for cell in row) for row in file.rows)
-    return replace(file, rows=rows, types=(pa.string(),) * len(file.names))
-
-
-def _rows(file: Path) -> list[dict[str, Any]]:
-    return pq.read_table(file, partitioning=None).to_pylist()
-
-
-def fresh(ground: Ground) -> TableLocation:
-    """A place where no table lies yet."""
-    return ground.engine.place(f"made-{next(_numbers)}{ground.engine.ending}", folder=ground.folder)
-
-
-def declared(
-    ground: Ground, table: Table, path: tuple[Table, ...] = (), forgotten: Collection[bytes] = ()
-) -> tuple[DeclarationOutcome, TableLocation]:
-    """A declared table of a source that has been laid, with the keys that are everybody's in tests."""
-    place = fresh(ground)
-    how: dict[str, Any] = {}
-    if not table.schema.unit.is_row:
-        how = {"key": KEY, "tag_key": TAG_KEY, "path": path, "forgotten": forgotten}
-    return ground.engine.declare(table, folder=ground.folder, target=place, **how), place
-
-
-def contents(ground: Ground, place: TableLocation, *, persons: bool) -> tuple[Counter[Any], dict[bytes, int]]:
-    """The stored rows as a multiset, each under its person's tag; and how many rows everybody had."""
-    stored = ground.stored(place)
-    if not persons:
-        return Counter((b"", tuple(row.items())) for row in stored), {}
-    side = ground.side(place)
-    tags = {row["number"]: row["tag"] for row in side}
-    assert len(set(tags.values())) == len(tags) == len(side), "one number, one tag"
-    assert {row[PERSON] for row in stored} == set(tags), "everybody has a row, and a row is somebody's"
-    rows = Counter((tags[row.pop(PERSON)], tuple(row.items())) for row in stored)
-    return rows, {row["tag"]: row["rows"] for row in side}
+    return file.typed()

@@ -35,6 +35,9 @@ def differencing(
     server: Annotated[
         str, typer.Option("--server", help="Server whose result is the main one: exact, noisy or discreet.")
     ] = "exact",
+    people: Annotated[
+        int, typer.Option("--people", help="Generated scenario: how many people share each secret, such as a family.")
+    ] = 1,
     plot: Plot = None,
     project: Ignored = HERE,
     as_json: Json = False,
@@ -53,6 +56,7 @@ def differencing(
         epsilon=epsilon,
         targets=targets,
         server=server,
+        people=people,
     )
     print_evidence(evidence, plot=plot, as_json=as_json)
 

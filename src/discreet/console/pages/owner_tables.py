@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
+from discreet.accounting.guarantee import large_limit_sentence
 from discreet.console import forms, public_facts, uploads
 from discreet.console.console_text import console_text
 from discreet.console.file_change import FileChange, owner_acts_of
@@ -327,7 +328,10 @@ def _budget_change(
     if old is not None and old.delta_keys is not None:
         value["delta_keys"] = old.delta_keys
     text = text_with(project.folder / NAME, {(*place, "budget"): value})
-    return FileChange.of(project.folder, text), [*sentences, odds.epsilon_meaning(new_epsilon, new_delta)["words"]]
+    sentences.append(odds.epsilon_meaning(new_epsilon, new_delta)["words"])
+    if large_limit := large_limit_sentence(new_epsilon):
+        sentences.append(f"{large_limit[:1].upper()}{large_limit[1:]}.")
+    return FileChange.of(project.folder, text), sentences
 
 
 def discard(context: RequestContext) -> HandlerResponse:

@@ -90,12 +90,14 @@ class Contest:
 
     `steps`: how far apart the two tables are between which the bit decides. 1: somebody, or a link, is there or is not.
         2: somebody is known to be there, and only a trait is in doubt, so that one person is put in another's place.
+    `people`: how many share the bit; that many times as far.
     """
 
     attack: str
     server: str
     epsilon: Fraction
     steps: int
+    people: int = 1
 
 
 def contest_evidence(
@@ -115,8 +117,9 @@ def contest_evidence(
     """
     epsilon, steps = contest.epsilon, contest.steps
     front = rounds[SERVERS.index(check_server(contest.server))]
-    one = best_under(float(epsilon))
-    bound = one if steps == 1 else best_under(*replacement_guarantee(float(epsilon)))
+    together = float(epsilon) * contest.people
+    one = best_under(together)
+    bound = one if steps == 1 else best_under(*replacement_guarantee(together))
     return Evidence(
         attack=contest.attack,
         success=front.share,

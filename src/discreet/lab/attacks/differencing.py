@@ -25,6 +25,7 @@ from discreet.lab.attacks.contest import (
     count_blind_guesses,
     count_right_guesses,
 )
+from discreet.lab.attacks.group_factor import measure_factor
 from discreet.lab.attacks.servers import CountQuestion, CountServer, ExactServer, NoisyServer, Whom, discreet_server
 from discreet.lab.evidence import Evidence
 from discreet.lab.worlds.target_places import DAYS, TargetPlaces, classes, clinics, deal_rows
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TALES = ("patients", "name", "class")
+#: A clinic has 20 people or more.
+MOST_GROUP = 20
 #: Pairs of questions whose difference is the target; each stops at another day, so that no answer was given before.
 PAIRS = 300
 #: Discreet's budget holds one pair; so many questions more are refused.
@@ -53,24 +56,32 @@ def attack(
     epsilon: object = 1,
     targets: int = 1_000,
     server: str = "exact",
+    people: int = 1,
 ) -> Evidence:
     """Guess each target's bit from differences of counts, against an exact server, a noisy server, and Discreet.
 
     The noisy server has no ledger. With a `table`, its rows are the people and `trait` is the secret column; otherwise
-    the people of `tale` are generated.
+    the people of `tale` are generated. `people`: so many share each secret, so that the difference is 0 or that many.
     """
     start, total = time.process_time(), check_epsilon(epsilon)
     check_server(server)  # before the work
-    people = _people(table, trait, value, tale, check_targets(targets))
+    _check_group(people, generated=table is None and tale != "class")
+    places = _places(table, trait, value, tale, check_targets(targets), people)
     leaves = table is None and tale == "class"
-    rounds = attack_servers(people, epsilon=total, leaves=leaves)
+    rounds = attack_servers(places, epsilon=total, leaves=leaves)
+    factor = None if people == 1 else measure_factor(places, epsilon=total)
     shares = {each.server: each.share for each in rounds}
     return contest_evidence(
-        Contest(attack="differencing", server=server, epsilon=total, steps=2),
+        Contest(attack="differencing", server=server, epsilon=total, steps=2, people=people),
         rounds,
         seconds=time.process_time() - start,
-        story=(_story(people, "file" if table is not None else tale),),
-        details={"tale": "file" if table is not None else tale, "places": people.count, "people": len(people.place)},
+        story=(_story(places, "file" if table is not None else tale), *([factor.sentence] if factor else [])),
+        details={
+            "tale": "file" if table is not None else tale,
+            "places": places.count,
+            "people": len(places.place),
+            **({} if factor is None else {"group": factor.to_data()}),
+        },
         picture=lambda bound: pictures.bars(
             f"Differencing: share of targets guessed right, total epsilon {float(total):g}",
             shares,
@@ -116,7 +127,7 @@ def attack_server(
     secrets = people.secrets
     return ServerOutcome(
         server=server.name,
-        right=count_right_guesses(np.mean(differences, axis=0), secrets)
+        right=count_right_guesses(np.mean(differences, axis=0) / people.group, secrets)
         if differences
         else count_blind_guesses(secrets),
         n=len(secrets),
@@ -125,17 +136,35 @@ def attack_server(
     )
 
 
-def _people(table: pa.Table | None, trait: str, value: str | None, tale: str, targets: int) -> TargetPlaces:
+def _check_group(people: int, *, generated: bool) -> None:
+    if not 1 <= people <= MOST_GROUP:
+        raise UsageError(
+            f"the number of people who share a secret must be 1 to {MOST_GROUP}, not {people:,}",
+            hint=Message(Flag("people", 4)),
+        )
+    if people > 1 and not generated:
+        raise UsageError(
+            "people who share a secret are generated, in the scenarios patients and name",
+            hint=Message("leave out ", Flag("people"), ", the file and ", Flag("tale", "class")),
+        )
+
+
+def _places(table: pa.Table | None, trait: str, value: str | None, tale: str, targets: int, group: int) -> TargetPlaces:
     if table is not None:
         return deal_rows(table, trait, value, targets)
     if tale not in TALES:
         raise UsageError(f"there is no scenario {tale!r}", hint=Message(Flag("tale"), f" {', '.join(TALES)}"))
     if tale == "class":
         return classes(targets)
-    return clinics(targets, mark=("room", "12b") if tale == "patients" else ("name", "John Ramos"))
+    return clinics(targets, mark=("room", "12b") if tale == "patients" else ("name", "John Ramos"), group=group)
 
 
 def _story(people: TargetPlaces, tale: str) -> str:
+    if people.group > 1:
+        return (
+            f"Count everybody with the trait, then everybody except {people.group} people who share a secret: the "
+            f"difference is 0 or {people.group}, and tells about all of them."
+        )
     if tale != "class":
         return _STORIES[tale]
     server = ExactServer(people=people)

@@ -1,4 +1,4 @@
-"""People in places, one target in each: what differencing and averaging attack.
+"""People in places, one target in each, or one group of targets: what differencing and averaging attack.
 
 A place is a clinic, or a university; its target's trait is set by a coin, so that whoever guesses is right half the
 time by chance, and targets of different places are independent trials. Generated rows protect nobody: they may be
@@ -28,7 +28,8 @@ CLASS, RICH = 3_005, 202
 class TargetPlaces:
     """One row a person: their place, whether they are its target, the trait, and the day on which they came.
 
-    `mark` is the column and the value by which a question tells the targets from all others.
+    `mark` is the column and the value by which a question tells the targets from all others. Where a place has several
+    targets, every place has as many, and those of one place share the trait: all have it, or none.
     """
 
     place: NDArray[np.int64]
@@ -40,13 +41,20 @@ class TargetPlaces:
     def __post_init__(self) -> None:
         if not len(self.place) == len(self.target) == len(self.trait) == len(self.day):
             raise ValueError("the columns have different lengths")
-        if not np.array_equal(np.bincount(self.place, self.target), np.ones(self.count)):
-            raise ValueError("every place must have one target")
+        if self.group < 1 or not np.array_equal(np.bincount(self.place, self.target), np.full(self.count, self.group)):
+            raise ValueError("every place must have one target, or as many as every other")
+        if not np.isin(np.bincount(self.place, self.target & self.trait), (0, self.group)).all():
+            raise ValueError("the targets of a place must share the trait")
 
     @property
     def count(self) -> int:
         """How many places there are."""
         return int(self.place.max()) + 1
+
+    @property
+    def group(self) -> int:
+        """How many targets each place has."""
+        return int(np.count_nonzero(self.target)) // self.count
 
     @property
     def secrets(self) -> NDArray[np.bool_]:
@@ -77,10 +85,15 @@ class TargetPlaces:
         )
 
 
-def clinics(count: int, *, mark: tuple[str, str] = ("name", "John Ramos"), seed: int = 3005) -> TargetPlaces:
-    """Clinics of 20 to 60 patients, a sixth of them with the trait; in each, one patient whom the attacker is after."""
+def clinics(
+    count: int, *, mark: tuple[str, str] = ("name", "John Ramos"), group: int = 1, seed: int = 3005
+) -> TargetPlaces:
+    """Clinics of 20 to 60 patients, a sixth of them with the trait; in each, one patient whom the attacker is after.
+
+    `group`: so many, who share the trait.
+    """
     chance = np.random.default_rng(seed)
-    return _generate_places(chance.integers(20, 61, count), share=1 / 6, mark=mark, chance=chance)
+    return _generate_places(chance.integers(20, 61, count), share=1 / 6, mark=mark, chance=chance, group=group)
 
 
 def classes(count: int, *, seed: int = 3005) -> TargetPlaces:
@@ -146,12 +159,14 @@ def trait_bits(table: pa.Table, trait: str, value: str | None) -> NDArray[np.boo
 
 
 def _generate_places(
-    sizes: NDArray[np.int64], *, share: float, mark: tuple[str, str], chance: np.random.Generator
+    sizes: NDArray[np.int64], *, share: float, mark: tuple[str, str], chance: np.random.Generator, group: int = 1
 ) -> TargetPlaces:
-    """Places of these sizes; the first row of each is the target, whose trait is a coin."""
+    """Places of these sizes; the first rows of each are its targets, whose trait is a coin."""
     place = np.repeat(np.arange(len(sizes)), sizes)
+    firsts = np.cumsum(sizes) - sizes
     target = np.zeros(len(place), dtype=np.bool_)
-    target[np.cumsum(sizes) - sizes] = True
-    trait = np.where(target, chance.random(len(place)) < 0.5, chance.random(len(place)) < share)
+    target[(firsts[:, None] + np.arange(group)).ravel()] = True
+    coins = (chance.random(len(place)) < 0.5)[firsts]  # the coin of the first target, for all of its place
+    trait = np.where(target, coins[place], chance.random(len(place)) < share)
     day = np.where(target, 0, chance.integers(0, DAYS, len(place)))
     return TargetPlaces(place=place, target=target, trait=trait, day=day, mark=mark)

@@ -1,0 +1,252 @@
+"""The exact neighbour test as a tool: on an owner's declaration and questions, with no row of anybody."""
+
+import json
+import os
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+import discreet
+from discreet.accounting.sensitivity import Sensitivity
+from discreet.cli.main import call
+from discreet.errors import Refused, UsageError
+from discreet.lab import neighbours
+from discreet.lab.neighbours.generated_world import MOST_ROWS, WorldMaker
+from discreet.lab.neighbours.neighbour_law import norms
+from discreet.plan import price as pricing
+from discreet.plan import stability
+from discreet.plan.cell_statistics import Sum
+from discreet.sql.sql_writer import SqlWriter
+from engines.postgres.server import postgres_address
+
+__all__ = ["postgres_address"]
+
+TOML = """
+[project]
+budget = { epsilon = 2, delta = 1e-6 }
+
+[populations.people]
+budget = { epsilon = 2, delta = 1e-6 }
+
+[tables.visits]
+source = "nowhere.csv"
+person = "patient"
+rows_per_person = 3
+population = "people"
+
+[tables.visits.columns]
+cost = { type = "integer", low = 0, high = 500 }
+ward = { type = "category", values = ["a", "b"] }
+day = { type = "date", low = 2020-01-01, high = 2020-12-31, format = "DD.MM.YYYY" }
+note = { type = "text" }
+
+[tables.items]
+source = "nowhere too.csv"
+person = { through = "visits", on = "visit" }
+rows_per_person = 4
+population = "people"
+
+[tables.items.columns]
+price = { type = "decimal", step = 0.5, low = -2, high = 8 }
+
+[tables.houses]
+source = "no houses.csv"
+
+[tables.houses.columns]
+rooms = { type = "integer", low = 1, high = 9 }
+
+[tables.wards]
+source = "wards.csv"
+public = true
+
+[tables.wards.columns]
+ward = { type = "text" }
+floor = { type = "integer" }
+
+[tables.calls]
+source = "calls.csv"
+ends = ["from", "to"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+COUNT = "SELECT ward, count(*), count(DISTINCT patient) FROM visits GROUP BY ward"
+SUM = "SELECT sum(cost) FROM visits WHERE ward = 'a' AND cost > 120"
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "discreet.toml").write_text(TOML)
+    (tmp_path / "wards.csv").write_text("ward,floor\na,1\na,2\nb,3\n")
+    return discreet.init(tmp_path)
+
+
+def files(project):
+    return sorted(path.name for path in project.folder.rglob("*") if not path.name.startswith("ledger.db"))
+
+
+def test_claims_hold_and_are_attained(project):
+    """Joins, found groups, dates, quantiles, tables through others: sources are not even there."""
+    before = files(project)
+    report = neighbours.audit(
+        project,
+        table="visits",
+        questions=[COUNT, SUM, "SELECT floor, count(*) FROM visits JOIN wards USING (ward) GROUP BY floor"],
+        tries=15,
+    )
+    assert report.holds and report.unit == "all rows of one patient" and report.engine == "duckdb"
+    for question in report.questions:
+        assert (question.pairs, question.changed_pairs) == (15, 4)
+        assert all(vector.is_attained for vector in question.vectors.values()), question
+    rows, persons = report.questions[0].vectors.values()
+    assert (rows.l1, rows.l1_claimed, persons.l1, persons.l1_claimed) == (3, 3, 3, 3)
+    assert report.questions[1].vectors[0, 0].l1_claimed == 1500
+    assert report.questions[2].vectors[0, 0].l1_claimed == 6  # ward a is on two floors
+    assert not project.ledger.refresh().charges and not project.ledger.refresh().versions
+    assert files(project) == before
+
+
+def test_what_else_questions_do(project):
+    report = neighbours.audit(
+        project,
+        table="visits",
+        questions="""SELECT note, count(*) FROM visits GROUP BY note;
+            SELECT median(cost) FROM visits; SELECT avg(cost) FROM visits WHERE day >= '2020-06-01';
+            SELECT avg(n) FROM (SELECT patient, count(*) AS n FROM visits GROUP BY patient) q""",
+        tries=6,
+    )
+    assert report.holds and [len(each.vectors) > 0 for each in report.questions] == [True] * 4
+
+
+def test_tables_through_others_and_rows(project):
+    reached = neighbours.audit(project, table="items", questions="SELECT sum(price) FROM items", tries=4)
+    assert reached.holds and reached.unit == "all rows of one person of visits"
+    rows = neighbours.audit(
+        project, table="HOUSES", questions="SELECT rooms, count(*) FROM houses GROUP BY rooms", tries=6
+    )
+    assert rows.holds and rows.unit == "one row" and rows.questions[0].vectors[0, 0].is_attained
+
+
+@pytest.mark.parametrize("engine", ["memory", "postgres"])
+def test_on_other_engines(project, engine, request):
+    address = request.getfixturevalue("postgres_address") if engine == "postgres" else engine
+    report = neighbours.audit(project, table="visits", questions=[COUNT, SUM], tries=4, engine=address)
+    assert report.holds and report.engine in ("memory", "postgresql")
+    if engine == "postgres":
+        import psycopg
+
+        with psycopg.connect(address) as connection:
+            left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'discreet_neighbours%'"
+            made = "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'made-%'"
+            assert connection.execute(left).fetchone() == (0,) == connection.execute(made).fetchone()
+
+
+ONE = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=())
+
+
+def test_a_planted_sensitivity_is_caught_with_two_little_tables(project, monkeypatch, capsys):
+    """A person's rows taken for one."""
+    monkeypatch.setattr(pricing, "sensitivity", lambda *parts, **more: ONE)
+    report = neighbours.audit(project, table="visits", questions=[COUNT], tries=4)
+    assert not report.holds
+    violation = report.questions[0].violation
+    assert "above 1" in violation.reason
+    (table,) = violation.tables
+    assert len(table.rows_with) <= 5 and len(table.rows_with) >= len(table.rows_without) + 2, "it was made smaller"
+    (project.folder / "q.sql").write_text(COUNT)
+    words = ["audit", "neighbours", "--table", "visits", "--questions", str(project.folder / "q.sql")]
+    assert call([*words, "--project", str(project.folder)]) == 1
+    shown = capsys.readouterr().out
+    assert "DOES NOT HOLD" in shown and "visits with person" in shown and "visits without:" in shown
+    assert "1 of 1 queries move further than claimed" in shown
+    assert call([*words, "--project", str(project.folder), "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["holds"] is False and data["questions"][0]["violation"]["tables"]["visits"]["with"]
+
+
+def test_other_planted_bugs_are_caught(project, monkeypatch):
+    """A sum whose upper end is lost; a filter that is not written, where the reference writes it."""
+
+    def breaks(questions):
+        return not neighbours.audit(project, table="visits", questions=questions, tries=2).holds
+
+    assert not breaks([SUM])
+    with monkeypatch.context() as patch:
+        patch.setattr(stability, "term_of", lambda statistic: max(1, statistic.of.high - statistic.of.low - 1))
+        assert breaks([SUM])
+    known = SqlWriter.count
+
+    def off_centre(self, cells, region):
+        moved = (replace(each, centre=1) if isinstance(each, Sum) else each for each in cells.statistics)
+        return known(self, replace(cells, statistics=tuple(moved)), region)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlWriter, "count", off_centre)
+        assert breaks([SUM])
+
+
+def test_the_verb(project, capsys):
+    (project.folder / "q.sql").write_text(f"{COUNT};\n{SUM};")
+    words = ["audit", "neighbours", "--table", "visits", "--questions", str(project.folder / "q.sql"), "--tries", "3"]
+    assert call([*words, "--project", str(project.folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "holds: 3 pairs" in shown and "no private data was read, and nothing was charged" in shown
+    assert call([*words, "--project", str(project.folder), "--json", "--engine", "memory"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["engine"] == "memory" and data["tries"] == 3 and data["questions"][1]["question"] == SUM
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ({"table": "visitors"}, "visitors"),
+        ({"table": "wards"}, "public"),
+        ({"table": "houses"}, "question 1 is about 'visits', not about 'houses'"),
+        ({"questions": " ; "}, "there is no question"),
+        ({"tries": 0}, "1 to 100,000"),
+        ({"engine": "oracle"}, "there is no engine 'oracle'"),
+        ({"engine": "spark://far:7077"}, "cannot read"),
+        ({"engine": "postgresql://ann:secret@db/x"}, "password"),
+    ],
+)
+def test_bad_input_is_a_sentence(project, how, sentence):
+    with pytest.raises(discreet.errors.DiscreetError, match=sentence):
+        neighbours.audit(project, **{"table": "visits", "questions": COUNT, **how})
+
+
+def test_refusals(project, capsys, tmp_path):
+    with pytest.raises(Refused):
+        neighbours.audit(project, table="visits", questions="SELECT note FROM visits")
+    with pytest.raises(discreet.errors.DiscreetError, match=r"ends|network"):
+        neighbours.audit(project, table="calls", questions="SELECT count(*) FROM calls")
+    words = ["audit", "neighbours", "--table", "visits", "--project", str(project.folder), "--questions"]
+    assert call([*words, str(tmp_path / "none.sql")]) == 2 and "cannot read" in capsys.readouterr().err
+    (tmp_path / "odd.sql").write_bytes(b"\xff\xfe")
+    assert call([*words, str(tmp_path / "odd.sql")]) == 2 and "UTF-8" in capsys.readouterr().err
+
+
+def test_the_same_try_makes_the_same_tables(project):
+    tables = {"visits": project.file.tables["visits"], "items": project.file.tables["items"]}
+    one, two, other = (WorldMaker(tables=tables, random=Random(seed)).make() for seed in ("1", "1", "2"))
+    assert repr(one) == repr(two) != repr(other)
+    gone = [row for row in one.sources["visits"].rows if str(row[0]) == one.person[0]]
+    assert len(gone) >= 3 and len(one.without["visits"]) == len(one.sources["visits"].rows) - len(gone)
+
+
+def test_many_rows_a_person_are_noted(project):
+    text = TOML.replace("rows_per_person = 3", f"rows_per_person = {MOST_ROWS + 1}")
+    (project.folder / "discreet.toml").write_text(text)
+    report = neighbours.audit(
+        discreet.open(project.folder), table="visits", questions="SELECT count(*) FROM visits", tries=1
+    )
+    assert report.notes and "cannot be seen" in report.notes[0]
+
+
+def test_norms_and_errors_are_what_they_say():
+    assert norms([1, 2], [1, 2]) == {"l0": 0, "l1": 0, "l2_squared": 0, "linf": 0}
+    assert issubclass(UsageError, discreet.errors.DiscreetError)
