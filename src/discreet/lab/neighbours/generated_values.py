@@ -205,8 +205,10 @@ def _typed_moment(random: Random, column: MomentColumn, type_: pa.DataType) -> i
 
     if pa.types.is_date(type_):
         near = range((column.low or 0) - 1, (column.low or 0) + 40)
-        return random.choice([code for code in (*near, -(2**31) + 2, 2**31 - 2, 2_932_896) if abs(code) < 2**31])
-    unit = 1_000 if type_.unit == "ms" else 1_000_000
+        far: list[int] = [-(2**31) + 2, 2**31 - 2, 2_932_896]
+        chosen: int = random.choice([code for code in [*near, *far] if abs(code) < 2_147_483_648])
+        return chosen
+    unit: int = 1_000 if type_.unit == "ms" else 1_000_000
     start = (column.low or 0) // 1_000_000 * unit
     return random.choice([*(start + hours * 3600 * unit + 7 for hours in range(-3, 400, 31)), 2**45, -(2**45)])
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from discreet.accounting import events
 from discreet.accounting.region import Region
 from discreet.engines.memory import MemoryEngine
 from discreet.lab.neighbours.neighbour_pair import DeclaredSide, Pair, require
-from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.quantile import QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
@@ -279,7 +279,7 @@ def _keys(step: Discover, priced: Price, side: DeclaredSide, query: ParsedQuery)
 
 def _scorings(
     mechanism: QuantileChoice | RankChoice,
-) -> list[tuple[Callable[[NDArray[Any]], NDArray[Any]], ExponentialMechanism]]:
+) -> list[tuple[Callable[[NDArray[Any]], NDArray[Any]], Any]]:
     """The scores that a choice goes by, up to what is added to all of them alike, and the mechanism that chooses."""
     if isinstance(mechanism, RankChoice):
         rank, a, b = mechanism, mechanism.fraction.numerator, mechanism.fraction.denominator
@@ -287,7 +287,11 @@ def _scorings(
         return [(lambda line: rank.scores(line) + (b - 2 * a) * fine * int(line.sum()), rank.mechanism)]
     quantile = mechanism
     shifts = ((0, quantile.estimate), (quantile.margin, quantile.end), (-quantile.margin, quantile.end))
-    return [(lambda line, shift=shift: quantile.scores(line, shift), choice) for shift, choice in shifts]
+    return [(partial(_shifted_scores, quantile, shift), choice) for shift, choice in shifts]
+
+
+def _shifted_scores(quantile: QuantileChoice, shift: int, line: NDArray[Any]) -> NDArray[Any]:
+    return quantile.scores(line, shift)
 
 
 def price_of(query: ParsedQuery, *, gaussian: bool = False, weigh: bool = True) -> Price:
