@@ -15,7 +15,7 @@ DEEP = frozenset({
     "docs/how-to/red-team.md", "docs/how-to/synthetic-partner.md", "docs/how-to/lake-spark.md",
     "docs/lab/averaging.md", "docs/lab/census.md", "docs/how-to/census-tables.md", "docs/how-to/hospital-postgresql.md",
     "docs/concepts/randomness.md", "docs/guides/python.md",
-    "docs/guides/persons.md",
+    "docs/guides/persons.md", "docs/notes.md",
 })  # fmt: skip
 
 
