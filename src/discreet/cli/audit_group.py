@@ -27,7 +27,7 @@ audit_app = VerbApp(
 audit_app.command("measure")(measure)
 
 
-@audit_app.command()
+@audit_app.command(short_help="Test your queries on pairs of small made-up tables.")
 def neighbours(
     table: Annotated[str, typer.Option("--table", help="The declared table whose people come and go.")],
     questions: Annotated[
