@@ -239,7 +239,7 @@ def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
         exact.show_float(estimates["loss"][name], up=True) for name in ("donation", "per_period", "over_survey")
     )
     lines += [
-        f"of one choice, all intervals of {every}s and changes hold together with confidence "
+        f"for each choice, all intervals of {every}s and changes hold together with confidence "
         f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
         f"loss of a device: epsilon {donation} a donation, at most {period} {one_period(every)} and {total} in all",
     ]
