@@ -46,7 +46,7 @@ def test_a_plan_is_free_and_is_that_of_the_verb(edges):
     planned = edges.house.handle.project.graph("friends", nodes="people", by="colour").plan(epsilon=2).to_data()
     assert {name: quote[name] for name in planned} == planned and quote["price"]["cost"]["epsilon"] == 2
     page = browser.get("/tables/new/network", params=FORM).text
-    assert "Before you pay" in page and "Protected is each link" in page and "ladder" in page
+    assert "Before you pay" in page and "Protected: each link" in page and "ladder" in page
     assert charges(edges) == before
 
 

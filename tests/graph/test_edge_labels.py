@@ -213,8 +213,8 @@ def test_engines_read_the_same_labels(tmp_path):
         ({"by": "mine,theirs"}, "name two declared columns"),
         ({"by": "mine,yours,from"}, "name two declared columns"),
         ({"by": "mine,mine"}, "do not say the same"),
-        ({"by": "mine,yours", "edges_per_node": 0}, "must be whole"),
-        ({"edges_per_node": 3}, "only where the rows of edges say"),
+        ({"by": "mine,yours", "edges_per_node": 0}, "must be a whole number"),
+        ({"edges_per_node": 3}, "only for groups that the rows of edges state"),
     ],
 )
 def test_what_makes_no_sense(tmp_path, given, words):

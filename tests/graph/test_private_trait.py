@@ -194,7 +194,7 @@ def test_a_release_is_near_and_says_what_it_protects(tmp_path):
         share = (exact[0, 0] + exact[1, 1]) / exact.sum()
         assert abs(found.homophily.value - share) < 0.05 and found.limit == 8
         assert found.card["protected"].endswith("whom they are linked to, and what their colour is")
-        assert any("for each two groups by themselves, to 8 per person" in each for each in found.warnings)
+        assert any("at most 8 edges per person are counted" in each for each in found.warnings)
     checked(project, found.release, tmp_path / "out")
 
 

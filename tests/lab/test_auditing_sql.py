@@ -160,7 +160,11 @@ def test_other_wrong_wishes():
         query_auditing.read_sums(EMPLOYEES, NOTES, name="who")
     with pytest.raises(UsageError, match="1 to 5,000"):
         audit("select sum(b) from t", table=pa.table({"b": [0] * 5001}))
-    assert sql_audit.audit_sql(query_auditing.read_sums(pa.table({"b": [0.5, None]}), "select sum(b) from t")).n == 2
+    with pytest.raises(UsageError, match="'b' has empty cells"):
+        audit("select sum(b) from t", table=pa.table({"b": [0.5, None]}))
+    with pytest.raises(UsageError, match="'name' is not a column of numbers"):
+        audit("select sum(name) from t")
+    assert sql_audit.audit_sql(query_auditing.read_sums(pa.table({"b": [0.5, 2.0]}), "select sum(b) from t")).n == 2
 
 
 @pytest.mark.parametrize(

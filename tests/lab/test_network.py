@@ -146,5 +146,5 @@ class TestAlice:
         assert right == pytest.approx(best_under(1.0), abs=1e-9)
 
     def test_targets_that_cannot_be_halved(self):
-        with pytest.raises(UsageError, match="cannot be halved"):
+        with pytest.raises(UsageError, match="must be even"):
             network.attack(tale="alice", targets=7)

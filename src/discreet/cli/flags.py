@@ -97,7 +97,7 @@ NodeGroups = Annotated[
     str | None,
     typer.Option(
         "--by",
-        help="Attribute of nodes, in the table of nodes; or A,B: columns of the edges that say it of their ends.",
+        help="Attribute of nodes, in the table of nodes; or A,B: two columns of the edges, with that of each end.",
     ),
 ]
 Ends = Annotated[str | None, typer.Option("--ends", help="A,B: the two columns that identify the ends of an edge.")]

@@ -61,7 +61,7 @@ def stats(
         int | None,
         typer.Option(
             "--edges-per-node",
-            help="With --by A,B: count at most so many edges of a node, and protect its group in all of them.",
+            help="With --by A,B: count at most N edges of a node, and protect its group in all of them.",
         ),
     ] = None,
     only: Annotated[

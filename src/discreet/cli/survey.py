@@ -60,7 +60,7 @@ def new(
         str | None, typer.Option("--every", help="Collect again and again: every hour, day or week.")
     ] = None,
     donations: Annotated[
-        int | None, typer.Option("--donations", help="With --every: donations of a device per period. Default: 1.")
+        int | None, typer.Option("--donations", help="With --every: most donations of a device per period. Default: 1.")
     ] = None,
     periods: Annotated[
         int | None, typer.Option("--periods", help="With --every: number of periods. Default: 30.")
@@ -100,7 +100,7 @@ def _collection_periods(
         for name, value in (("donations", donations), ("periods", periods), ("coins", coins)):
             if value is not None:
                 raise UsageError(
-                    f"{name} is about surveys that are collected again and again.",
+                    f"{name} is only for surveys that are collected again and again.",
                     hint=Message(Flag("every", "day"), " makes one"),
                 )
         return None

@@ -224,6 +224,8 @@ def estimate_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
 
 def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
     """Each period with its estimates, and what changed."""
+    from discreet.surveys.protocols.collection_periods import one_period
+
     every = estimates["every"]
     lines: list[Any] = [
         f"{survey.question}  ({estimates['n']:,} reports{', closed' if estimates['closed'] else ''})",
@@ -237,12 +239,13 @@ def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
         exact.show_float(estimates["loss"][name], up=True) for name in ("donation", "per_period", "over_survey")
     )
     lines += [
-        f"of one choice, all intervals of {every}s and changes hold together with confidence "
+        f"for each choice, all intervals of {every}s and changes hold together with confidence "
         f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
-        f"loss of a device: epsilon {donation} a donation, at most {period} a {every} and {total} in all",
+        f"loss of a device: epsilon {donation} a donation, at most {period} {one_period(every)} and {total} in all",
     ]
     lines.append(
-        f"this counts every report and is for you only; the results page shows a {every} once it takes no more reports"
+        "this counts every report and is for you only; the results page shows "
+        f"{one_period(every)} once it takes no more reports"
     )
     return lines
 

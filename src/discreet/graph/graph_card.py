@@ -79,8 +79,8 @@ def warnings_of(shape: GraphShape, nodes: PublicNodes | None, limit: int | None)
         warnings.append(f"edges whose rows do not say what both ends are, or disagree, are in no group{most}")
     if limit is not None and {"mixing", "homophily"} & set(shape.shares):
         warnings.append(
-            f"edges between groups of {plain(str(shape.by))} are limited for each two groups by themselves, to "
-            f"{limit:,} per person; edges with somebody whose group is not known are in none"
+            f"for each pair of groups of {plain(str(shape.by))}, at most {limit:,} edges per person are counted; edges "
+            "with somebody whose group is not known are not counted there"
         )
     if limit is not None and shape.chooses:
         warnings.append(

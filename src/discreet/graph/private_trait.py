@@ -98,7 +98,7 @@ class RowLabels:
             isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_LIMIT
         ):
             raise UsageError(
-                f"the number of edges that count of a node must be whole, and from 1 to {MOST_LIMIT:,}",
+                f"the number of edges to count per node must be a whole number from 1 to {MOST_LIMIT:,}",
                 hint=Message(Flag("edges-per-node", 10)),
             )
         return RowLabels(columns=(declared[0].name, declared[1].name), labels=labels[0], limit=limit)

@@ -151,7 +151,7 @@ def network(
         labels, by = RowLabels.of(version, by, edges_per_node), None
     elif edges_per_node is not None:
         raise UsageError(
-            "edges are counted for each node only where the rows of edges say what their ends are",
+            "a limit of edges per node is only for groups that the rows of edges state",
             hint=Message(Flag("by", ("from_group", "to_group")), " ", Flag("edges-per-node", 10)),
         )
     if nodes is None:

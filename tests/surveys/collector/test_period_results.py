@@ -13,7 +13,13 @@ from discreet.errors import UsageError
 from discreet.surveys.collector import live_results
 from discreet.surveys.collector.intake import CLOCK_SLACK_S, RequestRefusal, read_body
 from discreet.surveys.collector.live_results import LiveResults
-from discreet.surveys.collector.period_results import PeriodTallies, change_interval, final_periods, period_summary
+from discreet.surveys.collector.period_results import (
+    PeriodTallies,
+    change_interval,
+    final_periods,
+    period_summary,
+    periods_lines,
+)
 from discreet.surveys.collector.results import tally_new_reports
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.device.report_sender import StoreTarget, report_document
@@ -47,6 +53,13 @@ def tallied(store, of: Survey) -> PeriodTallies:
     tallies = PeriodTallies(of.randomizer)
     tally_new_reports(store, of, tallies)
     return tallies
+
+
+@pytest.mark.parametrize(("every", "words"), [("hour", "an hour"), ("day", "a day"), ("week", "a week")])
+def test_terms_say_an_hour_and_a_day(every, words):
+    periods = CollectionPeriods.beginning(START, every=every, donations=2, periods=4, coins="fresh")
+    first, loss = periods_lines(survey(None, randomizer=COINS, minimum=1, periods=periods))
+    assert first.endswith(f"at most 2 times {words}") and f"2.19723 {words} and" in loss
 
 
 # ---------------------------------------------------------------- what is taken

@@ -64,7 +64,8 @@ def auditing(
     if formula is not None:
         if file is not None or sql or kind is not None or people is not None or queries is not None:
             raise UsageError(
-                "a formula is audited by itself", hint=Message(Command("attack auditing", Flag("formula", "a b c")))
+                "a formula is audited alone, without a table or queries",
+                hint=Message(Command("attack auditing", Flag("formula", "a b c"))),
             )
         print_evidence(lab.audit_formula(formula), plot=plot, as_json=as_json)
         return
@@ -76,9 +77,7 @@ def auditing(
     if sql:
         evidence = _audit_sql(file, question, questions, name=name, kind=kind or "sum")
     elif name is not None:
-        raise UsageError(
-            "a column of names is about a table, and needs SQL sums", hint=Message(Flag("question", "SQL"))
-        )
+        raise UsageError("a column of names is only for SQL sums over a table", hint=Message(Flag("question", "SQL")))
     elif file is None:
         if kind is not None:
             raise UsageError(

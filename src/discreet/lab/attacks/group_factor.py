@@ -43,7 +43,9 @@ class GroupFactor:
     @property
     def sentence(self) -> str:
         one, all_ = exact.show(self.epsilon), exact.show(self.epsilon * self.people)
-        measured = "more than could be measured" if self.measured is None else f"{self.measured:,.3g} times"
+        measured = f"{self.measured:,.3g} times"
+        if self.measured is None:
+            measured = "too few targets to measure it"
         return (
             f"What is epsilon {one} for one person is epsilon {self.people} x {one} = {all_} for the {self.people} "
             f"together: no outcome of a count may be more than e^{all_} = {self.bound:,.3g} times as likely if they "

@@ -225,7 +225,7 @@ def attack(
     if defence is None:
         return evidence
     named = None if absent is None else float(absent[1] / absent.sum())
-    sentence = f"This is what the defence leaves, in which {defence.describe()}."
+    sentence = f"This is the attack on the release with the defence: {defence.describe()}."
     if named is not None:
         sentence += f" Of people who were not published, {percent(named)} are wrongly given somebody's record."
     return replace(

@@ -135,10 +135,11 @@ def audit_formula(text: str) -> Evidence:
     solution = formula.solution
     shown = "; ".join(" ".join(three) for three in formula.threes)
     if solution is None:
-        verdict = f"It cannot, so the {HUB}'s bit is 1 in every table that fits: the counts tell it."
+        verdict = f"There is no such choice, so the {HUB}'s bit is 1 in every table that fits: the counts tell it."
     else:
-        are = "is" if len(solution) == 1 else "are"
-        verdict = f"It can, if {', '.join(solution)} {are} true: both bits of the {HUB} fit."
+        verdict = (
+            f"There is such a choice ({', '.join(solution)}), so both bits of the {HUB} fit: the counts do not tell it."
+        )
     return Evidence(
         attack="auditing",
         success=float(solution is None),
@@ -147,9 +148,9 @@ def audit_formula(text: str) -> Evidence:
         seconds=time.process_time() - start,
         interval=(float(solution is None),) * 2,
         story=(
-            f"{len(formula.threes)} counts over {len(formula.variables) + 1} people, all answered 1: each three of "
-            f"{shown}, with the {HUB}.",
-            f"Whether they tell the {HUB}'s bit is whether the formula cannot be met: exactly one of each three true.",
+            f"Counts: {len(formula.threes)}, over {len(formula.variables) + 1} people. Each is of the {HUB} and one "
+            f"three of {shown}, and each answer is 1.",
+            f"The counts tell the {HUB}'s bit if no choice of true variables makes exactly one of each three true.",
             verdict,
         ),
         details={

@@ -92,8 +92,8 @@ def _audit_numbers(sums: SqlSums) -> tuple[list[dict[str, Any]], list[str], str]
     people = len(sums.queries.people)
     last = (
         f"The answers tell nobody's {sums.secret}, and neither do the denials: this auditor never looks at a number. "
-        f"Of {people:,} people's numbers {span.rank:,} independent sums are answered, and at most "
-        f"{max(0, people - 1):,} ever can be."
+        f"Independent sums answered: {span.rank:,}. Of {people:,} people's numbers at most {max(0, people - 1):,} ever "
+        "can be."
     )
     return lines, [], last
 

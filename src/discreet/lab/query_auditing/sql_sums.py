@@ -57,6 +57,7 @@ def read_sums(table: pa.Table, statements: str | Sequence[str], *, name: str | N
         raise UsageError(f"a sum auditor supports 1 to {MOST_PEOPLE:,} people, not {table.num_rows:,}")
     sums = [_parse_sum(number, text) for number, text in enumerate(texts, start=1)]
     secret = _secret_column(sums, table)
+    _check_numbers(table, secret)
     questions = _touched(table, secret, [condition for _, condition in sums])
     return SqlSums(
         texts=tuple(" ".join(text.split()) for text in texts),
@@ -116,6 +117,23 @@ def _secret_column(sums: Sequence[tuple[str, exp.Expr | None]], table: pa.Table)
                 hint="use public columns in WHERE",
             )
     return str(columns[sums[0][0].lower()])
+
+
+def _check_numbers(table: pa.Table, secret: str) -> None:
+    """A sum is of numbers. It leaves out empty cells, so their people would not be in it as the audit assumes."""
+    import pyarrow as pa
+
+    kind = table.schema.field(secret).type
+    is_number = any(
+        test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    )
+    if not is_number:
+        raise UsageError(f"{secret[:60]!r} is not a column of numbers, so it has no sum", hint=FORM)
+    if table[secret].null_count:
+        raise UsageError(
+            f"{secret[:60]!r} has empty cells, which a sum leaves out",
+            hint="fill them in, or leave out the rows of these people",
+        )
 
 
 def _touched(table: pa.Table, secret: str, conditions: Sequence[exp.Expr | None]) -> NDArray[np.bool_]:

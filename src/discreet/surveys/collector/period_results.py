@@ -131,10 +131,10 @@ def periods_lines(survey: Survey) -> list[str]:
     times = "once" if periods.donations == 1 else f"at most {periods.donations:,} times"
     unit = f"{periods.periods:,} {periods.every}{'' if periods.periods == 1 else 's'}"
     first = (
-        f"collected every {periods.every} for {unit} from {periods.begin_text(1)} (UTC); a device donates {times} a "
-        f"{periods.every}"
+        f"collected every {periods.every} for {unit} from {periods.begin_text(1)} (UTC); a device donates {times} "
+        f"{periods.one_period}"
     )
-    cost = f"loss of a device: epsilon {donation} a donation, at most {period} a {periods.every}"
+    cost = f"loss of a device: epsilon {donation} a donation, at most {period} {periods.one_period}"
     if periods.coins == FRESH:
         return [first, f"{cost} and {total} over {unit}: each donation flips fresh coins, so losses add up"]
     return [

@@ -36,6 +36,15 @@ COINS = (MEMOIZED, FRESH)
 _FIELDS = {"every", "donations", "periods", "coins", "start"}
 
 
+def one_period(every: str) -> str:
+    """One period, in words.
+
+    >>> one_period("hour"), one_period("day")
+    ('an hour', 'a day')
+    """
+    return f"{'an' if every == 'hour' else 'a'} {every}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodLoss:
     """What a device can lose to one survey, whatever it answers; and what it loses if its answer stays the same."""
@@ -96,6 +105,11 @@ class CollectionPeriods:
 
     def _aligned(self, seconds: int) -> int:
         return _aligned_start(self.every, seconds)
+
+    @property
+    def one_period(self) -> str:
+        """One period, in words: an hour, a day, a week."""
+        return one_period(self.every)
 
     @property
     def length_s(self) -> int:

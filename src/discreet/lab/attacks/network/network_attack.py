@@ -77,7 +77,7 @@ def _targets(tale: str, targets: int | None) -> int:
     count = usual if targets is None else targets
     if tale == "alice" and count % 2:
         raise UsageError(
-            f"the scenario 'alice' asks two questions equally often: {count:,} targets cannot be halved",
+            f"the scenario 'alice' asks two questions equally often: the number of targets must be even, not {count:,}",
             hint=Message(Flag("targets", count + 1)),
         )
     if not 2 <= count <= most:

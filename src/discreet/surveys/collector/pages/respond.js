@@ -56,9 +56,10 @@ function beginPeriod() {
 /** What a respondent must know first: how often, with which coins, at what cost in all. */
 function termsOf({ every, donations, periods: many, coins: kind }, loss) {
   const all = `${many.toLocaleString("en")} ${every}${many === 1 ? "" : "s"}`;
+  const one = `${every === "hour" ? "an" : "a"} ${every}`;
   const often = donations === 1 ? "once" : `at most ${donations.toLocaleString("en")} times`;
-  const asked = `This is asked every ${every}, for ${all}. This browser answers ${often} a ${every}.`;
-  const each = `One answer costs epsilon ${shown(loss.donation)}, a ${every} at most ${shown(loss.period)}.`;
+  const asked = `This is asked every ${every}, for ${all}. This browser answers ${often} ${one}.`;
+  const each = `One answer costs epsilon ${shown(loss.donation)}, ${one} at most ${shown(loss.period)}.`;
   const total =
     kind === "fresh"
       ? `Each answer flips new coins, so losses add up: to at most ${shown(loss.survey)} over ${all}.`

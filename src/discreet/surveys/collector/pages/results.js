@@ -58,7 +58,7 @@ function show({ ok, body }) {
 function showWaiting({ n, minimum, closed, by, every }) {
   at("progress").hidden = by === "period";
   if (by === "period") {
-    at("still").textContent = `A ${every} is shown once it takes no more answers and has at least ${minimum} of them.`;
+    at("still").textContent = `${every === "hour" ? "An" : "A"} ${every} is shown once it takes no more answers and has at least ${minimum} of them.`;
     return;
   }
   const then = closed ? "the survey closed with too few answers." : "results appear when there are enough.";
@@ -103,7 +103,7 @@ function showPeriods(body) {
   }
   at("periods").replaceChildren(table);
   at("legend").textContent =
-    `All intervals of one answer hold together with 95% confidence. A ${body.every} is shown once it takes no more answers.`;
+    `All intervals of one answer hold together with 95% confidence. ${body.every === "hour" ? "An" : "A"} ${body.every} is shown once it takes no more answers.`;
   facts({ n: body.n, epsilon: body.epsilon }, false);
 }
 
