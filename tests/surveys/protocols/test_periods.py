@@ -216,6 +216,20 @@ def test_that_a_memoized_answer_changed_can_be_seen() -> None:
     assert largest(changed, same) == math.inf
 
 
+def test_rappor_does_not_hide_a_change_either() -> None:
+    """The bits that no answer sets are kept too, and drawn anew with another answer: more than all reports' `once`."""
+    made, half = BasicRappor([str(code) for code in range(20)], epsilon="2"), 5
+    lie, one, zero = (coin.chance for coin in (made.layers.lie, made.layers.one, made.layers.zero))
+
+    def unset(sent: int, among: int) -> Fraction:
+        """So many ones among the reports of one kept draw of a bit that the answer does not set, in one order."""
+        return lie * one**sent * (1 - one) ** (among - sent) + (1 - lie) * zero**sent * (1 - zero) ** (among - sent)
+
+    changed, same = unset(half, half) * unset(0, half), unset(half, 2 * half)
+    assert sum(unset(sent, half) * math.comb(half, sent) for sent in range(half + 1)) == 1
+    assert not within((changed / same) ** (len(made.choices) - 2), 2 * half * made.once)
+
+
 @pytest.mark.parametrize(
     ("broken", "coins", "of"),
     [
