@@ -32,7 +32,9 @@ _DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
 _RATIO = re.compile(r"-?\d+/\d+", re.ASCII)
 #: "ln 3", "ln(3)", "2 ln 3": so many times the natural logarithm of a number.
-_LOGARITHM = re.compile(r"(?:(\d{1,6})[ *]*)?ln *(?:\( *(\d{1,9}(?:\.\d{1,9})?) *\)|(\d{1,9}(?:\.\d{1,9})?))", re.ASCII)
+_LOGARITHM = re.compile(
+    r"(?:(\d{1,6}) *\*? *)?ln *(?:\( *(\d{1,9}(?:\.\d{1,9})?) *\)|(\d{1,9}(?:\.\d{1,9})?))", re.ASCII
+)
 #: A logarithm is read in units of 10^-12, rounded up.
 _LOGARITHM_UNITS = 10**12
 

@@ -64,9 +64,7 @@ app.add_typer(survey_app, name="survey", short_help="Surveys whose answers are r
 app.add_typer(people_app, name="people")
 app.add_typer(attack_app, name="attack", short_help="Attack weak protections, and measure how often they break.")
 app.add_typer(graph_app, name="graph")
-app.add_typer(
-    audit_app, name="audit", short_help="Measure the epsilon of the installed code, or test queries."
-)
+app.add_typer(audit_app, name="audit", short_help="Measure the epsilon of the installed code, or test queries.")
 
 
 #: Stopped by the keyboard, as shells count it.

@@ -171,6 +171,8 @@ def answer(
         )
         given = donated.donation
     report_text = report_document(survey, given.id, given.report, token=token)
+    if donated is not None and not dry_run:
+        phone.leaving(donated)
     acknowledgement = None if dry_run else target.send(survey, report_text)
     if donated is not None and acknowledgement is not None:
         phone.arrived(donated)

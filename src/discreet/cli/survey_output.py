@@ -167,7 +167,9 @@ def _donation_lines(survey: Survey, donated: PeriodDonation) -> list[str]:
     periods = survey.periods
     assert periods is not None
     left = "none is left" if not donated.left else f"{donated.left:,} left"
+    pending = "an earlier donation was not acknowledged: it is sent first, with the answer that was given then"
     return [
+        *([pending] if donated.pending else []),
         f"donation {donated.index + 1:,} of at most {periods.donations:,} for {periods.every} {donated.number:,} of "
         f"{periods.periods:,}; {left} for this {periods.every}",
         *periods_lines(survey)[1:],

@@ -194,6 +194,13 @@ def test_other_planted_bugs_are_caught(project, monkeypatch):
         assert breaks([SUM])
 
 
+def test_a_number_that_is_largest_between_the_bounds_is_found(project, monkeypatch):
+    """least(x, 500 - x) is 0 at both ends, and 250 in the middle."""
+    between = "SELECT sum(least(cost, 500 - cost)) FROM visits"
+    monkeypatch.setattr(stability, "term_of", lambda statistic: 200)
+    assert not neighbours.audit(project, table="visits", questions=[between], engine="memory").holds
+
+
 def test_the_verb(project, capsys):
     (project.folder / "q.sql").write_text(f"{COUNT};\n{SUM};")
     words = ["audit", "neighbours", "--table", "visits", "--questions", str(project.folder / "q.sql"), "--tries", "3"]

@@ -92,7 +92,7 @@ const JOBS = {
     return { answers, stored: Object.fromEntries(storage.entries) };
   },
 
-  /** {settings, steps: [{survey, value, time, arrived}]} -> [donations], and what storage holds */
+  /** {settings, steps: [{survey, value, time, leaving, arrived}]} -> [donations], and what storage holds */
   periods: ({ settings, steps }) => {
     const storage = new Memory();
     let room = Infinity;
@@ -101,13 +101,14 @@ const JOBS = {
       if (room-- <= 0) throw new Error("quota");
       plain(place, text);
     };
-    const donations = steps.map(({ survey, value, time, arrived, writes }) =>
+    const donations = steps.map(({ survey, value, time, leaving, arrived, writes }) =>
       attempt(() => {
         Date.now = () => 1000 * time;
         room = writes ?? Infinity;
         const device = new client.Device({ storage, ...settings });
         const given = survey.periods ? device.donate(survey, value) : device.answer(survey, value);
         if (!survey.periods) return { ...given, report: client.toHex(given.report) };
+        if (leaving) device.leaving(given);
         if (arrived) device.arrived(given);
         return { ...given, report: client.toHex(given.report), donated: device.donated(survey) };
       }),

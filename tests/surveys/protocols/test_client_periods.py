@@ -77,6 +77,26 @@ def test_a_donation_that_did_not_arrive_is_sent_again_and_keeps_its_place() -> N
     assert other["index"] == 1 and "refused" in third
 
 
+def unacknowledged(client: Path = CLIENT) -> list[dict[str, Any]]:
+    fresh = days("fresh")
+    return donations(
+        step(fresh, 1, leaving=True), step(fresh, 1, LONG[8], leaving=True, arrived=True), step(fresh, 1, LONG[8]),
+        client=client,
+    )  # fmt: skip
+
+
+def check_unacknowledged(given: list[dict[str, Any]]) -> None:
+    first, again, second = given
+    assert again["pending"] and (again["id"], again["report"]) == (first["id"], first["report"])
+    assert not second["pending"] and second["index"] == 1 and second["report"] != first["report"]
+    assert again["left"] == 1 and second["left"] == 0
+
+
+def test_an_unacknowledged_donation_is_sent_first_whatever_the_answer() -> None:
+    """Else a collector that acknowledges nothing would see whether the answer changed."""
+    check_unacknowledged(unacknowledged())
+
+
 def test_a_browser_that_is_interrupted_never_sends_one_answer_as_another() -> None:
     """The storage is full after so many writes; then there is room again, and the answer is another."""
     fresh = days("fresh")
@@ -139,6 +159,7 @@ def test_periods_that_do_not_fit_are_refused() -> None:
 MUTANTS = [
     ("taken.indexOf(null)", "Math.max(0, taken.indexOf(null))", "limit"),
     ('["answer", ...question];', '["answer", String(number), ...question];', "memo"),
+    ("const same = pending ? waiting", "const same = false ? waiting", "pending"),
     ("survey: all * once", "survey: this.donations * once", "loss"),
 ]
 
@@ -149,6 +170,7 @@ def test_a_faulty_browser_is_caught(tmp_path: Path, right: str, wrong: str, what
     assert source.count(right) == 1
     faulty = tmp_path / "faulty.mjs"
     faulty.write_text(source.replace(right, wrong), encoding="utf-8")
-    check, given = (check_kept, four_kept(faulty)) if what == "memo" else (check_fresh, six_fresh(faulty))
+    checks = {"memo": (check_kept, four_kept), "pending": (check_unacknowledged, unacknowledged)}
+    check, give = checks.get(what, (check_fresh, six_fresh))
     with pytest.raises(AssertionError):
-        check(given)
+        check(give(faulty))

@@ -196,6 +196,7 @@ def test_an_epsilon_that_nobody_means_is_refused() -> None:
         "ln x",
         "0 ln 3",
         "ln 3 ln 3",
+        "2**ln 3",
         "19 ln 3",
         20.5,
         100,
@@ -215,6 +216,7 @@ def test_an_epsilon_that_nobody_means_is_refused() -> None:
         ("ln( 1.5 )", "1.5", 1),
         ("2 ln 3", "3", 2),
         ("2*ln(3)", "3", 2),
+        ("2 * ln 3", "3", 2),
         ("ln3", "3", 1),
     ],
 )

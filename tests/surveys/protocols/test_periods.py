@@ -216,6 +216,20 @@ def test_that_a_memoized_answer_changed_can_be_seen() -> None:
     assert largest(changed, same) == math.inf
 
 
+def test_rappor_does_not_hide_a_change_either() -> None:
+    """The bits that no answer sets are kept too, and drawn anew with another answer: more than all reports' `once`."""
+    made, half = BasicRappor([str(code) for code in range(20)], epsilon="2"), 5
+    lie, one, zero = (coin.chance for coin in (made.layers.lie, made.layers.one, made.layers.zero))
+
+    def unset(sent: int, among: int) -> Fraction:
+        """So many ones among the reports of one kept draw of a bit that the answer does not set, in one order."""
+        return lie * one**sent * (1 - one) ** (among - sent) + (1 - lie) * zero**sent * (1 - zero) ** (among - sent)
+
+    changed, same = unset(half, half) * unset(0, half), unset(half, 2 * half)
+    assert sum(unset(sent, half) * math.comb(half, sent) for sent in range(half + 1)) == 1
+    assert not within((changed / same) ** (len(made.choices) - 2), 2 * half * made.once)
+
+
 @pytest.mark.parametrize(
     ("broken", "coins", "of"),
     [
@@ -281,6 +295,82 @@ def test_the_device_keeps_the_rules_that_the_bound_was_computed_from(tmp_path: P
         expected = _Paper(periods, laws).transcripts(history)
         found = {real(tmp_path, periods, history, path)[0] for path in itertools.product([b"\x00", b"\x01"], repeat=3)}
         assert found == {sent for sent, chance in expected.items() if chance}, (coins, history)
+
+
+Acknowledged = Sequence[bool]
+
+
+def unacknowledged_law(tmp_path: Path, answers: Sequence[str], acknowledged: Acknowledged) -> dict[Any, Fraction]:
+    """The exact law of what a device sends in one period, to a collector that acknowledges only some of it."""
+    periods, found = days("fresh", periods=1, donations=2), {}
+    for path in itertools.product([b"\x00", b"\x01"], repeat=periods.donations):
+        phone, ids, sent, drawn = Device(tmp_path / os.urandom(8).hex()), {}, [], []
+
+        def randomize(self: Any, value: Any, *, bits: Any = None, path: Any = path, drawn: Any = drawn) -> bytes:
+            drawn.append(law(COINS, value)[path[len(drawn)]])
+            report: bytes = path[len(drawn) - 1]
+            return report
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Randomizer, "randomize", randomize)
+            for answer, told in zip(answers, acknowledged, strict=True):
+                try:
+                    given = phone.donate("s", COINS, periods, answer, now=START)
+                except BudgetExceeded:
+                    sent.append(("refused", b""))
+                    continue
+                phone.leaving(given)
+                if told:
+                    phone.arrived(given)
+                ids.setdefault(given.donation.id, str(len(ids)))
+                sent.append((ids[given.donation.id], given.donation.report))
+        found[path[: len(drawn)]] = tuple(sent), math.prod(drawn, start=Fraction(1))
+    chances: dict[Any, Fraction] = defaultdict(Fraction)
+    for transcript, chance in found.values():
+        chances[transcript] += chance
+    assert sum(chances.values()) == 1
+    return chances
+
+
+def check_unacknowledged(tmp_path: Path, asked: int = 2) -> None:
+    shown = days("fresh", periods=1, donations=2).loss(COINS).survey
+    for acknowledged in itertools.product([False, True], repeat=asked - 1):
+        laws = [
+            unacknowledged_law(tmp_path, answers, (*acknowledged, False))
+            for answers in itertools.product(COINS.choices, repeat=asked)
+        ]
+        for one, other in itertools.permutations(laws, 2):
+            assert within(largest(one, other), shown), acknowledged
+
+
+def test_a_collector_that_acknowledges_nothing_does_not_see_whether_an_answer_changed(tmp_path: Path) -> None:
+    """Fresh coins: every history of answers against every other, whatever the collector acknowledges."""
+    check_unacknowledged(tmp_path, size(2, 3))
+
+
+def test_a_device_that_sends_again_only_the_same_answer_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Device, "leaving", lambda self, given: None)
+    with pytest.raises(AssertionError):
+        check_unacknowledged(tmp_path)
+
+
+def test_an_unacknowledged_donation_is_sent_first(device: Device) -> None:
+    periods = days("fresh")
+    first = donate(device, periods, 1, "7")
+    assert not first.pending and first.left == 1
+    device.leaving(first)
+    again = donate(device, periods, 1, "8")
+    assert again.pending and again.donation == replace(first.donation, repeated=True) and again.left == 1
+    assert not donate(device, periods, 2, "8").pending  # another period has places of its own
+    device.arrived(again)
+    second = donate(device, periods, 1, "8")
+    assert not second.pending and second.index == 1 and second.donation.id != first.donation.id
+    memoized = Device(device.folder / "another")
+    kept = donate(memoized, days("memoized"), 1, "7")
+    memoized.leaving(kept)
+    assert donate(memoized, days("memoized"), 1, "8").index == 1
 
 
 def donate(device: Device, periods: CollectionPeriods, day: int, answer: str = "7", **more: Any) -> PeriodDonation:

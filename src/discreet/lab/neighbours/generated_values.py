@@ -104,7 +104,10 @@ def plain_value(
             low, high = _ends(column)
             if end:
                 return _of_code(low if end == "low" else high, column, type_)
-            return _of_code(random.choice([low, high, low, high, *_literal_codes(column, literals)]), column, type_)
+            # An expression such as least(x, 9 - x) is largest between the bounds.
+            between = (low + high) // 2, random.randint(low, high)
+            near = [low, high, low, high, *between, *_literal_codes(column, literals)]
+            return _of_code(random.choice(near), column, type_)
         case BooleanColumn():
             bit = end == "high" if end else random.random() < 0.5
             return (str(bit).lower()) if type_ is None else bit if _is_boolean(type_) else int(bit)

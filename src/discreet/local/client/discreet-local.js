@@ -1357,8 +1357,10 @@ export class Device {
    * The next report of this answer to a survey with periods, in the one that is running.
    *
    * With memoized coins an answer that was given before is the same report again, and in one period one donation. With
-   * fresh coins each is a new one, unless the last one of this answer has not `arrived`. More than the survey's limit
-   * are refused, and so is a survey whose terms changed since the first donation.
+   * fresh coins each is a new one, unless one of this period is `leaving` and has not `arrived`: then it is that one
+   * again (`pending`), whatever the answer, or a collector that confirms nothing would see whether the answer changed.
+   * One of the same answer that has not left is that one again, too. More than the survey's limit are refused, and so is
+   * a survey whose terms changed since the first donation.
    */
   donate(survey, value) {
     const [made, periods] = [randomizer(survey.randomizer), new Periods(survey.periods)];
@@ -1382,8 +1384,14 @@ export class Device {
       report: joined(wholeBytes(number, 2), fromHex(report)),
       ...costs,
       repeated: Boolean(before),
-      ...{ survey: id, number, index: slot.index, left: slot.left, loss },
+      ...{ survey: id, number, index: slot.index, left: slot.left, loss, pending: slot.pending },
     };
+  }
+
+  /** Remember, before a donation is sent, that it leaves: until it has arrived the next one is this one again. */
+  leaving({ survey, number, index }) {
+    const place = this.#slotPlace(survey, number, index);
+    this.#write(place, { ...this.#read(place), left: true });
   }
 
   /** Remember that a donation has arrived: with fresh coins the next one of the same answer is a new one. */
@@ -1412,12 +1420,15 @@ export class Device {
     const taken = places.map((place) => this.#read(place));
     need(taken.every((each) => each === null || typeof each?.answer === "string"), UNREADABLE);
     const memoized = periods.coins === "memoized";
-    const same = taken.findIndex((each) => each?.answer === answer && (memoized || !each.sent));
+    const waiting = memoized ? -1 : taken.findIndex((each) => each?.left === true && !each.sent);
+    const pending = waiting >= 0;
+    const alike = (each) => each?.answer === answer && (memoized || !each.sent);
+    const same = pending ? waiting : taken.findIndex(alike);
     const index = same >= 0 ? same : taken.indexOf(null);
     const many = `${periods.donations} donation${periods.donations > 1 ? "s" : ""}`;
     need(index >= 0, `This browser has made its ${many} to this survey for this ${periods.every}.`);
     const left = taken.filter((each) => each === null).length - (same >= 0 ? 0 : 1);
-    return { place: places[index], index, answer, taken: same >= 0, left };
+    return { place: places[index], index, answer, taken: same >= 0, left, pending };
   }
 
   /** What was shown before the first donation holds to the last. */

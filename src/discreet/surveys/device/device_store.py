@@ -55,6 +55,10 @@ SCHEMA = (
         report BLOB NOT NULL CHECK (length(report) = 32),
         sent INTEGER NOT NULL DEFAULT 0 CHECK (sent IN (0, 1))
     ) STRICT""",
+    # Those that left this device and were not acknowledged.
+    """CREATE TABLE IF NOT EXISTS period_pending (
+        place BLOB PRIMARY KEY CHECK (length(place) = 32)
+    ) STRICT""",
     # The terms of such a survey, as they were when this device first donated: what was shown holds.
     """CREATE TABLE IF NOT EXISTS period_terms (
         place BLOB PRIMARY KEY CHECK (length(place) = 32),

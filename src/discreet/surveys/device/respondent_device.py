@@ -131,8 +131,10 @@ class Device:
         """Return the next report of this answer to a survey with periods, in the period that is running `now`.
 
         With memoized coins an answer that was given before is the same report again, and in one period it is one
-        donation however often it is given. With fresh coins each call is a new donation, unless the last one of this
-        answer was never marked as `arrived`: then it is that one again. A donation beyond the survey's limit for a
+        donation however often it is given. With fresh coins each call is a new donation, unless one of this period is
+        marked as `leaving` and not as `arrived`: then it is that one again (`pending`), whatever the answer. Were it so
+        for the same answer only, a collector that acknowledges nothing would see whether the answer changed. One of the
+        same answer that has not left is that one again, too. A donation beyond the survey's limit for a
         period is refused, and so is a survey whose terms changed. `limit`, `period` and `lifetime` are as in `answer`.
         """
         most = None if lifetime is None else exact.epsilon(lifetime, name="lifetime", most=exact.MAX_BUDGET_EPSILON)
@@ -167,14 +169,28 @@ class Device:
             repeated=drawn.repeated,
         )
         return PeriodDonation(
-            donation=donation, survey=survey, number=number, index=slot.index, left=slot.left, loss=loss
+            donation=donation,
+            survey=survey,
+            number=number,
+            index=slot.index,
+            left=slot.left,
+            loss=loss,
+            pending=slot.pending,
         )
+
+    def leaving(self, given: PeriodDonation) -> None:
+        """Remember, before a donation is sent, that it leaves: until it has arrived the next one is this one again."""
+        with open_device_store(Path(self.folder)) as (store, key):
+            place = _slot_place(key, given.survey, given.number, given.index)
+            store.execute("INSERT OR IGNORE INTO period_pending VALUES (?)", (place,))
+            store.execute("COMMIT")
 
     def arrived(self, given: PeriodDonation) -> None:
         """Remember that a donation arrived: with fresh coins the next one of the same answer is a new one."""
         with open_device_store(Path(self.folder)) as (store, key):
             place = _slot_place(key, given.survey, given.number, given.index)
             store.execute("UPDATE period_donations SET sent = 1 WHERE place = ?", (place,))
+            store.execute("DELETE FROM period_pending WHERE place = ?", (place,))
             store.execute("COMMIT")
 
 
@@ -191,6 +207,8 @@ class PeriodDonation:
     #: How many more this device can make in this period.
     left: int
     loss: PeriodLoss
+    #: Whether it is an earlier one that was not acknowledged, with fresh coins: of the answer that was given then.
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +219,7 @@ class _Slot:
     index: int
     taken: bool
     left: int
+    pending: bool = False
 
 
 def _slot_place(key: bytes, survey: str, number: int, index: int) -> bytes:
@@ -211,20 +230,24 @@ def _find_slot(
     store: sqlite3.Connection, key: bytes, survey: str, number: int, given: bytes, periods: CollectionPeriods
 ) -> _Slot:
     """The place of this donation: one that is taken, where it is the same donation again; else the next free one."""
+    taken: list[tuple[bytes, bool, bool]] = []  # the places are taken in their order
     for index in range(periods.donations):
-        place = _slot_place(key, survey, number, index)
-        row = store.execute("SELECT answer, sent FROM period_donations WHERE place = ?", (place,)).fetchone()
+        row = store.execute(
+            "SELECT answer, sent, place IN (SELECT place FROM period_pending) FROM period_donations WHERE place = ?",
+            (_slot_place(key, survey, number, index),),
+        ).fetchone()
         if row is None:
-            return _Slot(place=place, index=index, taken=False, left=periods.donations - index - 1)
-        if bytes(row[0]) == given and (periods.coins == MEMOIZED or not row[1]):
-            left = sum(
-                store.execute(
-                    "SELECT count(*) = 0 FROM period_donations WHERE place = ?",
-                    (_slot_place(key, survey, number, later),),
-                ).fetchone()[0]
-                for later in range(index + 1, periods.donations)
-            )
-            return _Slot(place=place, index=index, taken=True, left=left)
+            break
+        taken.append((bytes(row[0]), bool(row[1]), bool(row[2])))
+    memoized, left = periods.coins == MEMOIZED, periods.donations - len(taken)
+    pending = [] if memoized else [index for index, (_, _, left_here) in enumerate(taken) if left_here]
+    same = [index for index, (answer, sent, _) in enumerate(taken) if answer == given and (memoized or not sent)]
+    for index in (*pending, *same):
+        place = _slot_place(key, survey, number, index)
+        return _Slot(place=place, index=index, taken=True, left=left, pending=index in pending)
+    if left:
+        place = _slot_place(key, survey, number, len(taken))
+        return _Slot(place=place, index=len(taken), taken=False, left=left - 1)
     many = f"{periods.donations} donation{'s' if periods.donations > 1 else ''}"
     raise BudgetExceeded(
         f"This device has made its {many} to this survey for this {periods.every}.",

@@ -13,6 +13,8 @@ const COINED = new Set(["response", "two-coins", "unary", "symmetric-unary", "ba
 /** Of those, the ones whose report is one of the choices. */
 const SAYING = new Set(["response", "two-coins"]);
 const REPEATED = "This answer arrived before; it counts once.";
+const PENDING =
+  "Nobody confirmed that an earlier answer arrived. It is sent first, as you gave it then; after that you can answer again.";
 /** From this epsilon on a report is hard to deny. */
 const WEAK = 3;
 
@@ -167,9 +169,10 @@ function review(event) {
     if (error instanceof Refused) return say(error.message);
     throw error;
   }
-  showCoins(value, inner(donation.report));
+  if (donation.pending) at("coins").hidden = at("fell").hidden = true;
+  else showCoins(value, inner(donation.report));
   at("report").replaceChildren(...told(inner(donation.report)));
-  at("deniable").textContent = deniable(value, inner(donation.report));
+  at("deniable").textContent = donation.pending ? PENDING : deniable(value, inner(donation.report));
   at("deniable-title").textContent = donation.epsilon <= WEAK ? "Why you can deny it" : "This is hard to deny";
   at("epsilon").textContent = inWords(donation.epsilon);
   at("bytes").textContent = toHex(donation.report);
@@ -297,6 +300,7 @@ async function send() {
   const body = { version: 1, survey: id, id: donation.id, report: toBase64(donation.report) };
   if (survey.token) body.token = token();
   try {
+    if (survey.periods) device.leaving(donation);
     const answer = await ask(`/collect/${id}`, body);
     if (answer.ok || answer.body.repeated) {
       if (survey.periods) device.arrived(donation);
@@ -309,6 +313,7 @@ async function send() {
     say(answer.body.error ?? "The survey did not accept the answer.");
     again(final);
   } catch (error) {
+    if (error instanceof Refused) return say(error.message);
     if (!(error instanceof Offline)) throw error;
     say("You seem to be offline. Try again: the same bytes will be sent.");
     again(false);
