@@ -176,9 +176,7 @@ class TraitMixing:
     alike: bool = False
 
     def __post_init__(self) -> None:
-        _check_limit(self.limit)
-        if self.groups < 2:
-            raise ValueError("mixing needs two groups")
+        _check_mixing(self.groups, self.limit)
 
     def apply(self, graph: ExactGraph) -> Integers:
         if graph.exact_traits is None or (self.directed and not graph.directed):
@@ -246,9 +244,7 @@ class LabelMixing:
     alike: bool = False
 
     def __post_init__(self) -> None:
-        _check_limit(self.limit)
-        if self.groups < 2:
-            raise ValueError("mixing needs two groups")
+        _check_mixing(self.groups, self.limit)
 
     def apply(self, graph: ExactGraph) -> Integers:
         labels = graph.exact_labels
@@ -426,6 +422,12 @@ def _of_edges(unit: Unit, moves: int) -> int:
 def _alone(moves: int, because: str) -> Sensitivity:
     """One entry moves so far, and no other."""
     return Sensitivity(l0=1, l1=moves, l2_squared=moves**2, linf=moves, because=(because,))
+
+
+def _check_mixing(groups: int, limit: int | None) -> None:
+    _check_limit(limit)
+    if groups < 2:
+        raise ValueError("mixing needs two groups")
 
 
 def _check_limit(limit: int | None) -> None:

@@ -141,7 +141,8 @@ def periods_lines(survey: Survey) -> list[str]:
         first,
         f"{cost}; over {unit}, {unchanged} while the answer stays the same (its coins are memoized: flipped once and "
         f"kept) and at most {total} if it changes",
-        "an answer that changes gets coins of its own; that it changed can be seen",
+        "an answer that changes gets coins of its own; that it changed can be seen, and often that reports are "
+        "from one device",
     ]
 
 

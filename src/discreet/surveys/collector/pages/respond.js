@@ -66,7 +66,8 @@ function termsOf({ every, donations, periods: many, coins: kind }, loss) {
     kind === "fresh"
       ? `Each answer flips new coins, so losses add up: to at most ${shown(loss.survey)} over ${all}.`
       : `Over ${all} you lose ${shown(loss.unchanged)} while your answer stays the same: its coins are flipped once and ` +
-        `kept. If it changes you lose at most ${shown(loss.survey)}, and that it changed can be seen.`;
+        `kept. If it changes you lose at most ${shown(loss.survey)}. That it changed can be seen, and often that ` +
+        "reports are from one browser.";
   const weak = loss.survey > WEAK ? " All of it together gives little protection." : "";
   return `${asked} ${each} ${total}${weak}`;
 }
