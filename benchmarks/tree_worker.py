@@ -29,7 +29,7 @@ def main() -> None:
     l1, squares = planned.strategy.sensitivity(1).l1, []
     start = time.process_time()
     for _ in range(order["draws"]):
-        noisy, _ = DiscreteLaplace(scale=Fraction(l1)).release(planned.strategy.apply(exact), l1=l1, bits=system())
+        noisy, _ = DiscreteLaplace(scale=Fraction(l1)).add_noise(planned.strategy.apply(exact), l1=l1, bits=system())
         prefixes = np.cumsum(solver_for(planned.strategy).fit(noisy))
         squares.append(((leaves + 1) * (prefixes**2).sum() - prefixes.sum() ** 2) / planned.workload.queries)
     spent = (time.process_time() - start) / order["draws"]

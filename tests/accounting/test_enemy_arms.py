@@ -32,7 +32,7 @@ from discreet.answers.affordability import largest_question
 from discreet.errors import BudgetExceeded
 from discreet.exact import RHO_UNITS, UNBOUNDED
 from discreet.ledger.account import Account
-from discreet.ledger.charge_data import account_totals, book_charge, cost_data, cost_of, decision_data
+from discreet.ledger.charge_data import account_totals, cost_data, cost_of, decision_data, replay_charge
 from discreet.ledger.gap import forgotten_charges
 from discreet.ledger.refusal import charge_refusal
 from discreet.tables.table_reservation import ReservationTerms
@@ -314,7 +314,7 @@ def test_a_forged_row_is_not_read(forgery):
     body = {"event": to_data(event), "cost": cost_data(cost), "decision": decision}
 
     def read():
-        book_charge(account, KEY, body, region=json.dumps(group(1).to_data()), cost=cost_of(body), seq=2)
+        replay_charge(account, KEY, body, region=json.dumps(group(1).to_data()), cost=cost_of(body), seq=2)
 
     if forgery is None:
         read()

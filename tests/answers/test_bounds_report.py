@@ -31,7 +31,7 @@ def measured(counts, edges, epsilon, bits):
     """A noisy histogram of persons as the curator stores it."""
     exact = np.bincount(np.searchsorted(edges, counts), minlength=len(edges) + 1)
     law = DiscreteLaplace(scale=1 / Fraction(epsilon))
-    noisy, event = law.release(exact, l1=1, bits=bits)
+    noisy, event = law.add_noise(exact, l1=1, bits=bits)
     part = NoisyCells(place=0, statistics=(0,), noisy_values=(tuple(noisy.tolist()),), laws=(law,))
     return Measurement(id="r", text="", parts=(part,), event=event)
 

@@ -134,7 +134,7 @@ def given(monkeypatch):
             log.append((self, np.array(exact, dtype=object), norms))
             return exact, self.event(**norms)
 
-        monkeypatch.setattr(kind, "release", release)
+        monkeypatch.setattr(kind, "add_noise", release)
 
     def shown(self, exact, *, bits):
         log.append((self, np.array(exact, dtype=object), {}))
@@ -149,7 +149,7 @@ def given(monkeypatch):
     monkeypatch.setattr(batch_quote, "_SECONDS", 0.02)  # how good a plan is does not matter here
     silent(DiscreteLaplace)
     silent(DiscreteGaussian)
-    monkeypatch.setattr(WeightedThreshold, "release", shown)
+    monkeypatch.setattr(WeightedThreshold, "discover", shown)
     monkeypatch.setattr(QuantileChoice, "choose", choose)
     return log
 

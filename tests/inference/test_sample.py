@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.inference import sample as sampling
+from discreet.inference import cell_sampler as sampling
 from discreet.inference.calibrated_tree import CalibratedTree, Clique, condition
-from discreet.inference.sample import sample, sample_in_parts
+from discreet.inference.cell_sampler import sample_cells, sample_cells_in_parts
 from discreet.inference.sample_check import SampleMismatch
 from inference.sample_models import (
     counts_of,
@@ -27,7 +27,7 @@ def generator():
 
 def test_shape_and_type(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
-    codes = sample(calibrated, 1000, generator)
+    codes = sample_cells(calibrated, 1000, generator)
     assert codes.shape == (1000, 6) and codes.dtype == np.uint8
     assert (codes.max(axis=0) < np.array(SIZES)).all()
 
@@ -36,42 +36,42 @@ def test_shape_and_type(generator):
 def test_smallest_type_that_fits(generator, size, dtype):
     table = np.full(size, 1 / size)
     clique = Clique(attributes=(0,), separator=0, parent=-1, table=table)
-    codes = sample(CalibratedTree(sizes=(size,), total=float(table.sum()), cliques=(clique,)), size, generator)
+    codes = sample_cells(CalibratedTree(sizes=(size,), total=float(table.sum()), cliques=(clique,)), size, generator)
     assert codes.dtype == dtype
     assert np.array_equal(np.sort(codes[:, 0]), np.arange(size))
 
 
 def test_no_rows_one_row_no_attributes(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
-    assert sample(calibrated, 0, generator).shape == (0, 6)
-    assert sample(calibrated, 1, generator).shape == (1, 6)
-    assert sample(CalibratedTree(sizes=(), total=3.0, cliques=()), 5, generator).shape == (5, 0)
+    assert sample_cells(calibrated, 0, generator).shape == (0, 6)
+    assert sample_cells(calibrated, 1, generator).shape == (1, 6)
+    assert sample_cells(CalibratedTree(sizes=(), total=3.0, cliques=()), 5, generator).shape == (5, 0)
 
 
 def test_refusals(generator):
     calibrated = random_model(generator, sizes=SIZES, width=1)
     with pytest.raises(UsageError, match="0 to"):
-        sample(calibrated, -1, generator)
+        sample_cells(calibrated, -1, generator)
     with pytest.raises(UsageError, match="0 to"):
-        sample(calibrated, 2**40, generator)
+        sample_cells(calibrated, 2**40, generator)
     empty = condition(calibrated, {0: np.zeros(4)})
     with pytest.raises(UsageError, match="probability 0"):
-        sample(empty, 1, generator)
-    assert sample(empty, 0, generator).shape == (0, 6)
+        sample_cells(empty, 1, generator)
+    assert sample_cells(empty, 0, generator).shape == (0, 6)
     with pytest.raises(UsageError, match="a part must have 1"):
-        sample_in_parts(calibrated, 10, generator, rows=0)
+        sample_cells_in_parts(calibrated, 10, generator, rows=0)
 
 
 def test_a_seed_repeats_a_sample():
     calibrated = random_model(np.random.default_rng(), sizes=SIZES, width=2)
-    one, two, other = (sample(calibrated, 500, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, two, other = (sample_cells(calibrated, 500, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert np.array_equal(one, two) and not np.array_equal(one, other)
 
 
 def test_rounding_does_not_correlate_columns(generator):
     """b and c are independent given a. A known sampler has total variation .417 here, where .011 is right."""
     calibrated = model_of((5, 20, 20), [((0, 1), (), -1), ((2,), (0,), 0)], generator, concentration=1.0)
-    codes = sample(calibrated, 50_000, generator)
+    codes = sample_cells(calibrated, 50_000, generator)
     found = counts_of(codes, (1, 2), calibrated.sizes) / 50_000
     # Independent rows are at most sum(sqrt(p / n)) / 2 <= 20 / 2 / sqrt(50,000) = .045 away on average; ours are near .004.
     assert np.abs(found - calibrated.project((1, 2))).sum() / 2 < 0.02
@@ -86,7 +86,7 @@ def test_values_handed_out_in_order_are_caught(generator, monkeypatch):
     monkeypatch.setattr(sampling, "spread_evenly", in_order)
     calibrated = model_of((5, 20, 20), [((0, 1), (), -1), ((2,), (0,), 0)], generator)
     with pytest.raises(SampleMismatch, match="attributes"):
-        sample(calibrated, 10_000, generator)
+        sample_cells(calibrated, 10_000, generator)
 
 
 def test_fair_bits_stay_independent(generator):
@@ -99,7 +99,7 @@ def test_fair_bits_stay_independent(generator):
     squares = np.zeros((12, 12))
     times = size(60, 150)
     for _ in range(times):
-        signs = sample(calibrated, 64, generator).astype(float) * 2 - 1
+        signs = sample_cells(calibrated, 64, generator).astype(float) * 2 - 1
         squares += (signs.T @ signs) ** 2 / 64
     assert (squares / times)[np.triu_indices(12, 1)].max() < 5
 
@@ -108,7 +108,7 @@ def test_a_fine_uniform_table_keeps_its_second_column(generator):
     """1,000 x 2 cells of half a row each: one random offset for all would put every row on one side."""
     table = np.full((1000, 2), 1 / 2000)
     clique = Clique(attributes=(0, 1), separator=0, parent=-1, table=table)
-    codes = sample(CalibratedTree(sizes=(1000, 2), total=float(table.sum()), cliques=(clique,)), 1000, generator)
+    codes = sample_cells(CalibratedTree(sizes=(1000, 2), total=float(table.sum()), cliques=(clique,)), 1000, generator)
     assert (np.bincount(codes[:, 0], minlength=1000) == 1).all()
     assert abs(int(codes[:, 1].sum()) - 500) <= 1
 
@@ -123,7 +123,7 @@ def test_every_row_has_the_law_of_the_model(generator):
     found = np.zeros(calibrated.sizes)
     times = size(150, 1500)
     for _ in range(times):
-        found += counts_of(sample(calibrated, 6, generator), range(4), calibrated.sizes)
+        found += counts_of(sample_cells(calibrated, 6, generator), range(4), calibrated.sizes)
     expected = joint(calibrated) * 6 * times
     assert (np.abs(found - expected) < 7 * np.sqrt(2 * expected) + 15).all()
 
@@ -132,7 +132,7 @@ def test_first_attribute_of_the_root_is_rounded_down_or_up(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
     first = calibrated.cliques[0].attributes[0]
     expected = calibrated.project((first,)) * 777
-    found = counts_of(sample(calibrated, 777, generator), (first,), SIZES)
+    found = counts_of(sample_cells(calibrated, 777, generator), (first,), SIZES)
     assert (np.abs(found - expected) < 1).all()
 
 
@@ -141,7 +141,7 @@ def test_cliques_are_within_rounding(generator):
     sizes = (8,) * 6
     edges = [((0, 1), (), -1)] + [((each,), (each - 1,), each - 2) for each in range(2, 6)]
     calibrated = model_of(sizes, edges, generator, concentration=1.0)
-    codes = sample(calibrated, 100_000, generator)
+    codes = sample_cells(calibrated, 100_000, generator)
     for clique in calibrated.cliques:
         away = counts_of(codes, clique.attributes, sizes) - clique.table * 100_000
         # Independent rows would be about 40 away in a typical cell, and 130 in the worst.
@@ -150,7 +150,7 @@ def test_cliques_are_within_rounding(generator):
 
 def test_closer_to_the_model_than_independent_rows(generator):
     calibrated = random_model(generator, sizes=(6, 5, 4, 7, 3, 8), width=2)
-    ours, theirs = sample(calibrated, 20_000, generator), independent_rows(calibrated, 20_000, generator)
+    ours, theirs = sample_cells(calibrated, 20_000, generator), independent_rows(calibrated, 20_000, generator)
     assert mean_variation(calibrated, ours, 1) < mean_variation(calibrated, theirs, 1) / 4
     assert mean_variation(calibrated, ours, 2) < mean_variation(calibrated, theirs, 2) / 2
 
@@ -158,14 +158,14 @@ def test_closer_to_the_model_than_independent_rows(generator):
 def test_what_is_excluded_does_not_appear(generator):
     for _ in range(30):
         calibrated = random_model(generator, sizes=(4, 5, 3, 6, 2, 9), width=2, zeros=0.6)
-        codes = sample(calibrated, 2000, generator)
+        codes = sample_cells(calibrated, 2000, generator)
         for clique in calibrated.cliques:
             assert (counts_of(codes, clique.attributes, calibrated.sizes)[clique.table == 0] == 0).all()
 
 
 def test_rows_come_in_random_order(generator):
     """Neighbours are equal in a column as often as in a random order: 25,000 of 50,000, deviation 112."""
-    codes = sample(independent_bits(4), 50_000, generator)
+    codes = sample_cells(independent_bits(4), 50_000, generator)
     for column in codes.T:
         assert abs(int((column[1:] == column[:-1]).sum()) - 25_000) < 6 * 112
     assert abs(int(codes[:25_000, 0].sum()) - 12_500) < 6 * 56
@@ -174,7 +174,7 @@ def test_rows_come_in_random_order(generator):
 def test_sampling_given_evidence(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
     only = condition(calibrated, {0: np.array([0, 1, 0, 1]), 2: np.array([1, 1, 1, 0, 0, 0, 0])})
-    codes = sample(only, 5000, generator)
+    codes = sample_cells(only, 5000, generator)
     assert set(codes[:, 0]) <= {1, 3} and set(codes[:, 2]) <= {0, 1, 2}
     whole = joint(calibrated)
     whole[[0, 2]] = 0
@@ -185,8 +185,8 @@ def test_sampling_given_evidence(generator):
 
 def test_parts_are_even_and_add_up(generator):
     calibrated = random_model(generator, sizes=SIZES, width=2)
-    parts = list(sample_in_parts(calibrated, 10_001, generator, rows=3000))
+    parts = list(sample_cells_in_parts(calibrated, 10_001, generator, rows=3000))
     assert [len(part) for part in parts] == [2500, 2500, 2500, 2501]
     assert mean_variation(calibrated, np.concatenate(parts), 1) < 0.005
     assert not np.array_equal(parts[0], parts[1])
-    assert list(sample_in_parts(calibrated, 0, generator)) == []
+    assert list(sample_cells_in_parts(calibrated, 0, generator)) == []

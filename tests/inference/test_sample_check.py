@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from discreet.inference.calibrated_tree import CalibratedTree, Clique
-from discreet.inference.sample import sample
+from discreet.inference.cell_sampler import sample_cells
 from discreet.inference.sample_check import SampleMismatch, check
 from inference.sample_models import independent_rows, model_of, random_model
 
@@ -28,7 +28,7 @@ def test_independent_rows_pass(generator):
 
 
 def test_a_shuffled_column_does_not(generator, calibrated):
-    codes = sample(calibrated, 50_000, generator).copy()
+    codes = sample_cells(calibrated, 50_000, generator).copy()
     codes[:, 2] = generator.permutation(codes[:, 2])
     with pytest.raises(SampleMismatch):
         check(calibrated, codes)
@@ -36,7 +36,7 @@ def test_a_shuffled_column_does_not(generator, calibrated):
 
 def test_siblings_sorted_alike_do_not(generator, calibrated):
     """Every clique's counts are right: only pairs across separators tell."""
-    codes = sample(calibrated, 50_000, generator).copy()
+    codes = sample_cells(calibrated, 50_000, generator).copy()
     for value in range(3):
         rows = np.flatnonzero(codes[:, 1] == value)
         codes[rows, 3] = np.sort(codes[rows, 3])
@@ -46,7 +46,7 @@ def test_siblings_sorted_alike_do_not(generator, calibrated):
 
 
 def test_one_percent_of_wrong_rows_does_not(generator, calibrated):
-    codes = sample(calibrated, 200_000, generator).copy()
+    codes = sample_cells(calibrated, 200_000, generator).copy()
     codes[:4000] = 0
     with pytest.raises(SampleMismatch):
         check(calibrated, codes)
@@ -55,7 +55,7 @@ def test_one_percent_of_wrong_rows_does_not(generator, calibrated):
 def test_one_excluded_row_does_not(generator):
     calibrated = random_model(generator, sizes=SIZES, width=1, zeros=0.5)
     clique = next(each for each in calibrated.cliques if (each.table == 0).any())
-    codes = sample(calibrated, 10_000, generator).copy()
+    codes = sample_cells(calibrated, 10_000, generator).copy()
     codes[17, list(clique.attributes)] = np.argwhere(clique.table == 0)[0]
     with pytest.raises(SampleMismatch, match="excludes"):
         check(calibrated, codes)

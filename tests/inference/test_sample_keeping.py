@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import UsageError
-from discreet.inference import sample as sampling
+from discreet.inference import cell_sampler as sampling
 from discreet.inference.calibrated_tree import CalibratedTree, Clique
-from discreet.inference.sample import sample, sample_in_parts
+from discreet.inference.cell_sampler import sample_cells, sample_cells_in_parts
 from discreet.inference.sample_totals import SampleTotal, drawing_priority, move_units
 from inference.sample_models import counts_of, independent_rows, joint, model_of
 from tiers import size
@@ -67,7 +67,7 @@ def with_totals(generator, keep, n, **options):
 def test_totals_come_out_exactly(generator, keep):
     for n in (60, 5000):
         calibrated, wanted = with_totals(generator, keep, n)
-        codes = sample(calibrated, n, generator, keep=keep)
+        codes = sample_cells(calibrated, n, generator, keep=keep)
         for attributes, counts in wanted.items():
             assert np.array_equal(counts_of(codes, attributes, SIZES), counts)
 
@@ -76,7 +76,7 @@ def test_totals_with_excluded_cells(generator):
     """The first kept set is exact whatever is excluded, and nothing that is excluded appears."""
     for _ in range(20):
         calibrated, wanted = with_totals(generator, [(2, 3)], 400, zeros=0.5)
-        codes = sample(calibrated, 400, generator, keep=[(2, 3)])
+        codes = sample_cells(calibrated, 400, generator, keep=[(2, 3)])
         assert np.array_equal(counts_of(codes, (2, 3), SIZES), wanted[2, 3])
         for clique in calibrated.cliques:
             assert (counts_of(codes, clique.attributes, SIZES)[clique.table == 0] == 0).all()
@@ -84,26 +84,28 @@ def test_totals_with_excluded_cells(generator):
 
 def test_a_kept_sample_is_still_of_the_model(generator):
     calibrated, _ = with_totals(generator, [(0,), (3,)], 5000)
-    found = sum(counts_of(sample(calibrated, 5000, generator, keep=[(0,), (3,)]), (1, 4), SIZES) for _ in range(5))
+    found = sum(
+        counts_of(sample_cells(calibrated, 5000, generator, keep=[(0,), (3,)]), (1, 4), SIZES) for _ in range(5)
+    )
     assert np.abs(found / 25_000 - calibrated.project((1, 4)) / 5000).sum() / 2 < 0.03
 
 
 def test_parts_together_keep_totals(generator):
     keep = [(0,), (3,)]
     calibrated, wanted = with_totals(generator, keep, 5000)
-    codes = np.concatenate(list(sample_in_parts(calibrated, 5000, generator, rows=700, keep=keep)))
+    codes = np.concatenate(list(sample_cells_in_parts(calibrated, 5000, generator, rows=700, keep=keep)))
     for attributes, counts in wanted.items():
         assert np.array_equal(counts_of(codes, attributes, SIZES), counts)
     with pytest.raises(UsageError, match="overlap"):
-        sample_in_parts(calibrated, 5000, generator, keep=[(0,), (0, 1)])
+        sample_cells_in_parts(calibrated, 5000, generator, keep=[(0,), (0, 1)])
 
 
 def test_what_cannot_be_kept_is_refused(generator):
     calibrated, _ = with_totals(generator, [(0,)], 500)
     with pytest.raises(UsageError, match="whole numbers"):
-        sample(calibrated, 501, generator, keep=[(0,)])
+        sample_cells(calibrated, 501, generator, keep=[(0,)])
     with pytest.raises(UsageError, match="whole numbers"):
-        sample(calibrated, 500, generator, keep=[(3,)])
+        sample_cells(calibrated, 500, generator, keep=[(3,)])
     whole = CalibratedTree(
         sizes=(2, 2, 2),
         total=8.0,
@@ -113,7 +115,7 @@ def test_what_cannot_be_kept_is_refused(generator):
         ),
     )
     with pytest.raises(UsageError, match="no single clique"):
-        sample(whole, 8, generator, keep=[(0, 2)])
+        sample_cells(whole, 8, generator, keep=[(0, 2)])
 
 
 def test_a_triangle_of_totals_is_refused(generator):
@@ -122,8 +124,8 @@ def test_a_triangle_of_totals_is_refused(generator):
     clique = Clique(attributes=(0, 1, 2), separator=0, parent=-1, table=table)
     calibrated = CalibratedTree(sizes=(2, 2, 2), total=16.0, cliques=(clique,))
     with pytest.raises(UsageError, match="cannot both be kept"):
-        sample(calibrated, 16, generator, keep=[(0, 1), (1, 2), (0, 2)])
-    assert (counts_of(sample(calibrated, 16, generator, keep=[(0, 1, 2)]), (0, 1, 2), (2, 2, 2)) == 2).all()
+        sample_cells(calibrated, 16, generator, keep=[(0, 1), (1, 2), (0, 2)])
+    assert (counts_of(sample_cells(calibrated, 16, generator, keep=[(0, 1, 2)]), (0, 1, 2), (2, 2, 2)) == 2).all()
 
 
 def dependent(generator, *, doubled):
@@ -149,7 +151,7 @@ def test_a_total_that_depends_on_what_is_drawn_before_it(generator, monkeypatch,
     """From 0 the last bit of 1 comes out as it likes, and 2 cannot be settled any more; from 2 all is well."""
     monkeypatch.setattr(sampling, "ATTEMPTS", 1)
     for _ in range(30):
-        codes = sample(dependent(generator, doubled=False), 100, generator, keep=keep)
+        codes = sample_cells(dependent(generator, doubled=False), 100, generator, keep=keep)
         assert list(np.bincount(codes[:, 0])) == [50, 50] and list(np.bincount(codes[:, 2])) == [50, 50]
         assert (codes[:, 1] % 2 == codes[:, 2]).all()
 
@@ -160,7 +162,7 @@ def test_totals_are_kept_or_refused(generator, monkeypatch):
     monkeypatch.setattr(sampling, "ATTEMPTS", 1)
     for _ in range(size(90, 150)):
         try:
-            codes = sample(dependent(generator, doubled=True), 100, generator, keep=[(0,), (2,)])
+            codes = sample_cells(dependent(generator, doubled=True), 100, generator, keep=[(0,), (2,)])
         except UsageError as error:
             assert "cannot be kept exactly together" in str(error)
             refused += 1
@@ -176,7 +178,7 @@ def test_attributes_of_several_totals_are_drawn_first(generator):
     table = first[:, None, :] * second[None, :, :] / counts.sum(axis=(0, 1))
     clique = Clique(attributes=(0, 1, 2), separator=0, parent=-1, table=table)
     calibrated = CalibratedTree(sizes=(3, 4, 5), total=float(counts.sum()), cliques=(clique,))
-    codes = sample(calibrated, int(counts.sum()), generator, keep=[(0, 2), (1, 2)])
+    codes = sample_cells(calibrated, int(counts.sum()), generator, keep=[(0, 2), (1, 2)])
     assert np.array_equal(counts_of(codes, (0, 2), (3, 4, 5)), first)
     assert np.array_equal(counts_of(codes, (1, 2), (3, 4, 5)), second)
 

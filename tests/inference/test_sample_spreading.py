@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from discreet.inference.sample import group_rows, spread_evenly
+from discreet.inference.cell_sampler import group_rows, spread_evenly
 
 
 @pytest.fixture

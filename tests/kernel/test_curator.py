@@ -105,13 +105,13 @@ def test_a_keyboard_interrupt_keeps_the_charge_and_is_no_failure(tmp_path):
 
 def test_noise_that_is_not_the_noise_charged_is_never_shown(tmp_path, monkeypatch):
     project = make(tmp_path)
-    real = DiscreteLaplace.release
+    real = DiscreteLaplace.add_noise
 
     def cheat(self, exact, *, l1, bits):
         noisy, _ = real(self, exact, l1=l1, bits=bits)
         return noisy, LaplaceEvent(scale=self.scale / 2, l1=l1)
 
-    monkeypatch.setattr(DiscreteLaplace, "release", cheat)
+    monkeypatch.setattr(DiscreteLaplace, "add_noise", cheat)
     with pytest.raises(LedgerFault, match="not the noise charged"):
         project.sql(COUNT).ask(epsilon="0.1")
     assert "answer" not in kinds(project)

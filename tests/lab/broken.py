@@ -85,7 +85,7 @@ def noise_of_floats(monkeypatch):
         noise = np.random.default_rng().laplace(0, float(self.scale), np.shape(exact))
         return exact.astype(float) + noise, self.event(l1=l1)
 
-    monkeypatch.setattr(DiscreteLaplace, "release", release)
+    monkeypatch.setattr(DiscreteLaplace, "add_noise", release)
 
 
 def half_a_sigma(monkeypatch):
@@ -126,13 +126,13 @@ def a_limit_of_one_row(monkeypatch):
 
 
 def a_threshold_too_low(monkeypatch):
-    known = KeyThreshold.release
+    known = KeyThreshold.discover
 
     def release(self, *words, **more):
         places, noisy, _ = known(replace(self, threshold=self.threshold - 2), *words, **more)
         return places, noisy, self.event()
 
-    monkeypatch.setattr(KeyThreshold, "release", release)
+    monkeypatch.setattr(KeyThreshold, "discover", release)
 
 
 def a_margin_too_small(monkeypatch):

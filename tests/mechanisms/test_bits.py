@@ -75,7 +75,7 @@ def test_there_is_no_seed():
         lambda source: ExponentialMechanism(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
         lambda source: PermuteAndFlipMechanism(epsilon=Fraction(1), sensitivity=1).choose(np.arange(9), bits=source)[0],
         lambda source: RandomizedResponse(["a", "b", "c"], epsilon=1).randomize_all(np.zeros(99, int), bits=source),
-        lambda source: KeyThreshold(noise=DiscreteLaplace(scale=Fraction(3)), keys_per_person=1, threshold=5).release(
+        lambda source: KeyThreshold(noise=DiscreteLaplace(scale=Fraction(3)), keys_per_person=1, threshold=5).discover(
             np.arange(99), bits=source
         )[1],
     ],

@@ -114,7 +114,7 @@ def test_the_law_is_quick_at_every_scale(sigma):
 def test_release_returns_noisy_integers_and_their_price():
     law = DiscreteGaussian(sigma2=Fraction(100))
     counts = np.arange(12).reshape(3, 4)
-    noisy, event = law.release(counts, l2_squared=2, bits=FixedBits(1))
+    noisy, event = law.add_noise(counts, l2_squared=2, bits=FixedBits(1))
     assert event == law.event(l2_squared=2) == events.GaussianEvent(sigma2=Fraction(100), l2_squared=2)
     assert noisy.shape == (3, 4)
     assert np.array_equal(noisy.ravel() - counts.ravel(), law.draw(12, bits=FixedBits(1)))
@@ -123,7 +123,7 @@ def test_release_returns_noisy_integers_and_their_price():
 def test_release_never_wraps():
     law = DiscreteGaussian(sigma2=Fraction(10**6))
     noise = law.draw(100, bits=FixedBits(1)).tolist()
-    noisy, _ = law.release(np.full(100, 2**63 - 1), l2_squared=1, bits=FixedBits(1))
+    noisy, _ = law.add_noise(np.full(100, 2**63 - 1), l2_squared=1, bits=FixedBits(1))
     assert noisy.tolist() == [2**63 - 1 + part for part in noise]
 
 

@@ -61,7 +61,7 @@ def test_the_law_is_quick_at_every_scale(scale):
 def test_release_returns_noisy_integers_and_their_price():
     law = DiscreteLaplace(scale=Fraction(10))
     exact = np.arange(12).reshape(3, 4)
-    noisy, event = law.release(exact, l1=2, bits=FixedBits(1))
+    noisy, event = law.add_noise(exact, l1=2, bits=FixedBits(1))
     assert event == law.event(l1=2) == events.LaplaceEvent(scale=Fraction(10), l1=2)
     assert noisy.shape == (3, 4)
     assert noisy.dtype == np.int64
@@ -72,25 +72,25 @@ def test_release_returns_noisy_integers_and_their_price():
 @pytest.mark.parametrize("shape", [0, (0, 3), (), 1])
 def test_release_keeps_shapes(shape):
     exact = np.zeros(shape, dtype=np.int64)
-    assert DiscreteLaplace(scale=Fraction(10)).release(exact, l1=1, bits=FixedBits(1))[0].shape == exact.shape
+    assert DiscreteLaplace(scale=Fraction(10)).add_noise(exact, l1=1, bits=FixedBits(1))[0].shape == exact.shape
 
 
 def test_release_never_wraps():
     law = DiscreteLaplace(scale=Fraction(1000))
     noise = law.draw(100, bits=FixedBits(1)).tolist()
     for edge in (2**63 - 1, -(2**63)):
-        noisy, _ = law.release(np.full(100, edge), l1=1, bits=FixedBits(1))
+        noisy, _ = law.add_noise(np.full(100, edge), l1=1, bits=FixedBits(1))
         assert noisy.dtype == object
         assert noisy.tolist() == [edge + part for part in noise]
     wide = np.array([10**40, np.int64(2**63 - 1), -5] * 10, dtype=object)
-    noisy, _ = law.release(wide, l1=1, bits=FixedBits(1))
+    noisy, _ = law.add_noise(wide, l1=1, bits=FixedBits(1))
     assert noisy.dtype == object
     assert noisy.tolist() == [int(value) + part for value, part in zip(wide.tolist(), noise[:30], strict=True)]
     assert all(type(value) is int for value in noisy.tolist())
 
 
 def test_narrow_integers_are_widened():
-    noisy, _ = DiscreteLaplace(scale=Fraction(1000)).release(np.zeros(99, np.int8), l1=1, bits=FixedBits(1))
+    noisy, _ = DiscreteLaplace(scale=Fraction(1000)).add_noise(np.zeros(99, np.int8), l1=1, bits=FixedBits(1))
     assert noisy.dtype == np.int64
     assert np.abs(noisy).max() > 127
 
@@ -98,18 +98,18 @@ def test_narrow_integers_are_widened():
 @pytest.mark.parametrize("exact", [np.zeros(2), np.zeros(2, np.uint64), np.array(["1"]), np.array([True])])
 def test_only_integers_take_noise(exact):
     with pytest.raises(TypeError):
-        DiscreteLaplace(scale=Fraction(10)).release(exact, l1=1, bits=FixedBits(1))
+        DiscreteLaplace(scale=Fraction(10)).add_noise(exact, l1=1, bits=FixedBits(1))
 
 
 def test_floats_in_disguise_take_no_noise():
     with pytest.raises(TypeError):
-        DiscreteLaplace(scale=Fraction(10)).release(np.array([1.5], dtype=object), l1=1, bits=FixedBits(1))
+        DiscreteLaplace(scale=Fraction(10)).add_noise(np.array([1.5], dtype=object), l1=1, bits=FixedBits(1))
 
 
 def test_a_wrong_sensitivity_draws_nothing():
     bits = FixedBits(1)
     with pytest.raises(ValueError):
-        DiscreteLaplace(scale=Fraction(10)).release(np.zeros(2, np.int64), l1=0, bits=bits)
+        DiscreteLaplace(scale=Fraction(10)).add_noise(np.zeros(2, np.int64), l1=0, bits=bits)
     assert bits.taken == 0
 
 

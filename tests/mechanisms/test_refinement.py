@@ -137,13 +137,13 @@ def test_refined_noise_is_laplace_noise_of_its_own_scale(earlier, scale):
 def test_exact_numbers_of_any_size_are_refined_cell_by_cell():
     mechanism = Refinement(earlier=DiscreteLaplace(scale=Fraction(50)), law=DiscreteLaplace(scale=Fraction(1, 100)))
     exact = np.array([10**30, -5, 0], dtype=object)
-    noisy, event = mechanism.release(exact, exact + 7, l1=2, bits=system())
+    noisy, event = mechanism.add_noise(exact, exact + 7, l1=2, bits=system())
     assert noisy.tolist() == exact.tolist()  # of such a scale noise is 0 but once in 10^43
     assert event == RefinedEvent(earlier=Fraction(50), scale=Fraction(1, 100), l1=2)
     with pytest.raises(ValueError, match="cell by cell"):
-        mechanism.release(exact, exact[:2], l1=2, bits=system())
+        mechanism.add_noise(exact, exact[:2], l1=2, bits=system())
     with pytest.raises(ValueError, match="not that of the answer"):
-        mechanism.release(exact, exact + 10**20, l1=2, bits=system())
+        mechanism.add_noise(exact, exact + 10**20, l1=2, bits=system())
 
 
 def test_scales_that_one_logarithm_cannot_carry():

@@ -17,7 +17,7 @@ LAW = DiscreteLaplace(scale=Fraction(2))
 def test_release_shows_keys_above_the_threshold_with_their_noisy_counts():
     mechanism = KeyThreshold(noise=LAW, keys_per_person=2, threshold=20)
     counts = np.array([0, 1, 10, 30, 1000, 19, 0, 25])
-    kept, noisy, event = mechanism.release(counts, bits=FixedBits(1))
+    kept, noisy, event = mechanism.discover(counts, bits=FixedBits(1))
     assert event == mechanism.event() == events.ThresholdEvent(scale=Fraction(2), l1=2, delta=event.delta)
     existing = np.flatnonzero(counts)
     expected = counts[existing] + LAW.draw(existing.size, bits=FixedBits(1))
@@ -28,22 +28,22 @@ def test_release_shows_keys_above_the_threshold_with_their_noisy_counts():
 
 def test_a_key_without_persons_never_shows():
     mechanism = KeyThreshold(noise=DiscreteLaplace(scale=Fraction(100)), keys_per_person=1, threshold=2)
-    assert mechanism.release(np.zeros(1000, np.int64), bits=FixedBits(1))[0].size == 0
-    assert mechanism.release(np.zeros(0, np.int64), bits=FixedBits(1))[0].size == 0
+    assert mechanism.discover(np.zeros(1000, np.int64), bits=FixedBits(1))[0].size == 0
+    assert mechanism.discover(np.zeros(0, np.int64), bits=FixedBits(1))[0].size == 0
 
 
 def test_a_key_of_one_person_shows_as_often_as_delta_says():
     n = 400_000
     for threshold in (3, 8):
         mechanism = KeyThreshold(noise=LAW, keys_per_person=1, threshold=threshold)
-        shown = mechanism.release(np.ones(n, np.int64), bits=FixedBits(2))[0].size
+        shown = mechanism.discover(np.ones(n, np.int64), bits=FixedBits(2))[0].size
         chance = float(mechanism.event().delta)
         assert abs(shown - n * chance) < 6.5 * math.sqrt(n * chance)
 
 
 def test_counts_of_any_width():
     mechanism = KeyThreshold(noise=LAW, keys_per_person=1, threshold=20)
-    kept, noisy, _ = mechanism.release(np.array([0, 10**30], dtype=object), bits=FixedBits(1))
+    kept, noisy, _ = mechanism.discover(np.array([0, 10**30], dtype=object), bits=FixedBits(1))
     assert kept.tolist() == [1]
     assert noisy[0] > 10**29
 

@@ -66,9 +66,9 @@ def test_what_is_no_threshold():
 def test_keys_show_above_the_threshold():
     found = WeightedThreshold.within(**PRICE, keys_per_person=100)
     weights = np.array([0, 1, found.threshold + 12 * UNIT * 5, 0, found.threshold - 12 * UNIT * 5, 10**14])
-    kept, noisy, event = found.release(weights, bits=FixedBits(1))
+    kept, noisy, event = found.discover(weights, bits=FixedBits(1))
     assert kept.tolist() == [2, 5] and event == found.event() and min(noisy) >= found.threshold
-    assert found.release(np.zeros(500, np.int64), bits=FixedBits(1))[0].size == 0
+    assert found.discover(np.zeros(500, np.int64), bits=FixedBits(1))[0].size == 0
 
 
 @pytest.mark.parametrize("keys", [1, 3, 20])
@@ -78,7 +78,7 @@ def test_delta_is_the_chance_that_a_person_shows(keys, monkeypatch):
     most = float(delta_of(found.noise, keys_per_person=20, threshold=found.threshold))
     turns = size(20_000, 200_000)
     alone = np.full(turns * keys, weight(keys, 20))
-    shown = found.release(alone, bits=FixedBits(keys))[0] // keys
+    shown = found.discover(alone, bits=FixedBits(keys))[0] // keys
     seen = np.unique(shown).size
     assert seen <= turns * most + 6.5 * math.sqrt(turns * most)
     if keys == 20:
@@ -87,7 +87,7 @@ def test_delta_is_the_chance_that_a_person_shows(keys, monkeypatch):
         low = WeightedThreshold.within(epsilon=Fraction(2), delta=Fraction(1, 5), keys_per_person=1).threshold
         monkeypatch.setattr(weighted_threshold, "is_covered", lambda *_, **__: True)
         fields = {name: getattr(found, name) for name in found.__slots__} | {"threshold": low}
-        shown = WeightedThreshold(**fields).release(alone, bits=FixedBits(keys))[0] // keys
+        shown = WeightedThreshold(**fields).discover(alone, bits=FixedBits(keys))[0] // keys
         assert np.unique(shown).size > turns * most * 1.2 + 6.5 * math.sqrt(turns * most)
 
 

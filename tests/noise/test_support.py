@@ -19,7 +19,7 @@ N = 200_000
 @pytest.mark.parametrize(("left", "right", "scale"), PAIRS)
 def test_laplace_keeps_neighbours_apart_no_better_than_epsilon_allows(left, right, scale):
     law, bits = DiscreteLaplace(scale=Fraction(scale)), FixedBits(21)
-    outputs = [law.release(np.full(N, value), l1=1, bits=bits)[0] for value in (left, right)]
+    outputs = [law.add_noise(np.full(N, value), l1=1, bits=bits)[0] for value in (left, right)]
     for drawn in outputs:
         assert drawn.dtype == np.int64
     assert distinguisher(*outputs, 1 / scale) == []
@@ -31,7 +31,7 @@ def test_no_output_names_its_input(left, right, scale):
     law = DiscreteLaplace(scale=Fraction(scale))
     bits = FixedBits(22)
     for here, there in ((left, right), (right, left)):
-        drawn = law.release(np.full(size(500, 2000), here), l1=1, bits=bits)[0]
+        drawn = law.add_noise(np.full(size(500, 2000), here), l1=1, bits=bits)[0]
         for output in np.unique(drawn).tolist():
             assert law.mass_bounds(output - there)[0] > 0
             assert law.mass(output - here) <= law.mass(output - there) * np.exp(1 / scale) * (1 + 1e-9)
@@ -73,7 +73,7 @@ def test_the_attack_learns_nothing_from_discrete_noise(left, right, scale):
     law, bits = DiscreteLaplace(scale=Fraction(scale)), FixedBits(25)
     guesses = right_guesses = 0
     for side, value in enumerate((left, right)):
-        drawn = law.release(np.full(2000, value), l1=1, bits=bits)[0].astype(float)
+        drawn = law.add_noise(np.full(2000, value), l1=1, bits=bits)[0].astype(float)
         _, named = ruled_out(drawn, (left, right), scale)
         guesses, right_guesses = guesses + len(named), right_guesses + named.count(side)
     most = 1 / (1 + math.exp(-1 / scale))
@@ -84,13 +84,13 @@ def test_the_attack_learns_nothing_from_discrete_noise(left, right, scale):
 def test_gaussian_neighbours(scale):
     """The best guess between Gaussians at distance d is right with probability Phi(d / (2 sigma))."""
     law, bits = DiscreteGaussian(sigma2=Fraction(scale) ** 2), FixedBits(23)
-    outputs = [law.release(np.full(N, value), l2_squared=1, bits=bits)[0] for value in (0, 1)]
+    outputs = [law.add_noise(np.full(N, value), l2_squared=1, bits=bits)[0] for value in (0, 1)]
     assert distinguisher(*outputs, 1.6 / scale) == []
 
 
 def test_large_values_keep_their_lowest_bits():
     """No float between the exact value and the noise: 2^60 and 2^60 + 1 stay different integers."""
     law, bits = DiscreteLaplace(scale=Fraction(1000)), FixedBits(24)
-    outputs = [law.release(np.full(N, value), l1=1, bits=bits)[0] for value in (2**60, 2**60 + 1)]
+    outputs = [law.add_noise(np.full(N, value), l1=1, bits=bits)[0] for value in (2**60, 2**60 + 1)]
     assert distinguisher(*outputs, 1 / 1000) == []
     assert np.unique(outputs[0] % 256).size == 256

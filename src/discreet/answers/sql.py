@@ -21,7 +21,7 @@ from discreet.answers.reconcile.missing_precision import combine_with_measuremen
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
-from discreet.kernel.charge import charge_request
+from discreet.kernel.charge_request import charge_request
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session

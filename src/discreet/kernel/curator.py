@@ -3,8 +3,9 @@
     charge -> count -> noise -> store -> release
 
 Read this file to believe the rest. It imports the engines, the mechanisms and the ledger together;
-nothing else does but `program` and `tables.stream.stream_step`, which keep the same promises step by step (and
-`invariant`, through which exact totals leave that an owner publishes, without noise and without this guarantee):
+nothing else does but `program`, `binned_table`, `person_table`, `graph.graph_steps` and `tables.stream.stream_step`,
+which keep the same promises step by step (and `exact_totals`, through which totals leave that an owner publishes,
+without noise and without this guarantee):
 
 1. No data is touched before the charge is durable: `Ledger.charge` returns after its commit.
 2. Nothing is refunded. A failure after the charge is one constant sentence, counted for the owner.
@@ -31,7 +32,7 @@ from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
 from discreet.engines.person_keys import MARK
 from discreet.errors import DiscreetError, LedgerFault, QueryFailed
-from discreet.kernel.charge import charge_request
+from discreet.kernel.charge_request import charge_request
 from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
 from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
@@ -253,10 +254,10 @@ class Curator:
         return exact_values
 
     def add_noise(self, law: Law, exact_values: Integers, moves: Sensitivity) -> tuple[Integers, Event]:
-        """Noise on exact cells, and the event that this was. For steps that are paid: here and in `program`."""
+        """Noise on exact cells, and the event that this was. For steps that are paid; the law draws."""
         if isinstance(law, DiscreteLaplace):
-            return law.release(exact_values, l1=moves.l1, bits=self._bits)
-        return law.release(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
+            return law.add_noise(exact_values, l1=moves.l1, bits=self._bits)
+        return law.add_noise(exact_values, l2_squared=moves.l2_squared, bits=self._bits)
 
     def _noise(
         self, step: Measure, exact_values: tuple[Integers, ...], refined: Measurement | None
@@ -266,7 +267,7 @@ class Curator:
             return list(map(self.add_noise, step.laws, exact_values, step.moves))
         earlier = refined.noisy_cells(step.place, step.statistics, step.earlier)
         return [
-            part.release(exact, noisy.reshape(exact.shape), l1=moves.l1, bits=self._bits)
+            part.add_noise(exact, noisy.reshape(exact.shape), l1=moves.l1, bits=self._bits)
             for part, exact, noisy, moves in zip(step.refinements(), exact_values, earlier, step.moves, strict=True)
         ]
 
@@ -281,7 +282,7 @@ class Curator:
         )
         mechanism = step.mechanism
         if isinstance(mechanism, KeyThreshold | WeightedThreshold):
-            places, noisy, event = mechanism.release(exact_groups.exact_persons * step.most_weight, bits=self._bits)
+            places, noisy, event = mechanism.discover(exact_groups.exact_persons * step.most_weight, bits=self._bits)
             is_truncated = len(places) > price.most_keys
             places, noisy = most_common(places, noisy, most=price.most_keys)
             part = DiscoveredKeys(

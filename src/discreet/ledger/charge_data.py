@@ -38,7 +38,10 @@ def parse_price(text: str) -> Fraction:
     return exact.read(text)
 
 
-def book_charge(account: Account, key: SegmentKey, body: dict[str, Any], *, region: str, cost: Cost, seq: int) -> None:
+def replay_charge(
+    account: Account, key: SegmentKey, body: dict[str, Any], *, region: str, cost: Cost, seq: int
+) -> None:
+    """Book a charge that the ledger holds, into an account in memory, as it was decided then."""
     decision = body["decision"]
     used = decision["used"]
     if not 0 <= used <= FULL:

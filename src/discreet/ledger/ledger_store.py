@@ -45,7 +45,7 @@ class LedgerStore(Protocol):
         """Write an entry, the rows that it touched, and the (id, sha256, payload) of an answer."""
 
     def rows(self) -> SummaryRows:
-        """Every row beside the chain, in the order of `tables.all_rows`."""
+        """Every row beside the chain, in the order of `summary_tables.all_rows`."""
 
     def payload(self, id_: str) -> str | None:
         """The payload stored under a charge."""

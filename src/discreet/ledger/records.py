@@ -91,7 +91,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamRowRecord:
-    """What was drawn at one time of a stream. Its answer is stored under its id; `kept` names the owner's own file."""
+    """What was drawn at one time of a stream. Its answer is stored under its id; `owner_file` is the owner's own."""
 
     id: str
     number: int

@@ -30,7 +30,7 @@ from discreet.ledger.chain import (
     file_name_reveals_second,
     truncate_to_second,
 )
-from discreet.ledger.charge_data import account_totals, book_charge, cost_of, parse_price
+from discreet.ledger.charge_data import account_totals, cost_of, parse_price, replay_charge
 from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import (
     AnswerRecord,
@@ -378,7 +378,7 @@ class LedgerState:
             moved=_moved(body),
         )
         key = (version.table, version.number)
-        book_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
+        replay_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
         self.refinements.fold_charge(body)
         self.charges[charge.id] = charge
         if body["event"]["kind"] == "reserved":
@@ -491,7 +491,7 @@ class LedgerState:
             self.accounts[name].seal(Guarantee.from_data(data))
         for part in body["charges"]:
             key = (str(part["table"]), int(part["version"]))
-            book_charge(
+            replay_charge(
                 self.accounts[part["population"]], key, part, region=_WHOLE_REGION, cost=cost_of(part), seq=entry.seq
             )
         for table, number in body["versions"].items():

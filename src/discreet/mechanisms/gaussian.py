@@ -48,12 +48,12 @@ class DiscreteGaussian:
         """What it costs on integers whose squared l2 distance between neighbours is at most that."""
         return events.GaussianEvent(sigma2=self.sigma2, l2_squared=l2_squared)
 
-    def release(self, exact: Integers, *, l2_squared: int, bits: Bits) -> tuple[Integers, events.Event]:
+    def add_noise(self, exact: Integers, *, l2_squared: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l2_squared=l2_squared)
         exact = noise_addition.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return noise_addition.add_noise(exact, noise), event
+        return noise_addition.add_integers(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws: the first `size` proposals that are accepted."""

@@ -62,12 +62,12 @@ class DiscreteLaplace:
         """What it costs on integers whose l1 distance between neighbours is at most `l1`."""
         return events.LaplaceEvent(scale=self.scale, l1=l1)
 
-    def release(self, exact: Integers, *, l1: int, bits: Bits) -> tuple[Integers, events.Event]:
+    def add_noise(self, exact: Integers, *, l1: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l1=l1)
         exact = noise_addition.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return noise_addition.add_noise(exact, noise), event
+        return noise_addition.add_integers(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64] | NDArray[np.object_]
 
 
-def add_noise(exact: Integers, noise: NDArray[np.int64]) -> Integers:
+def add_integers(exact: Integers, noise: NDArray[np.int64]) -> Integers:
     """exact + noise, as int64 if `exact` is int64 and every sum fits, else as Python ints.
 
     Whether a sum fits is a property of the noisy value, so the width of the answer tells nothing

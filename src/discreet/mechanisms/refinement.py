@@ -50,7 +50,7 @@ class Refinement:
         """What it costs beside the earlier answer."""
         return events.RefinedEvent(earlier=self.earlier.scale, scale=self.law.scale, l1=l1)
 
-    def release(
+    def add_noise(
         self, exact: Integers, earlier_noisy: Integers, *, l1: int, bits: Bits
     ) -> tuple[Integers, events.RefinedEvent]:
         """The exact integers with less noise than `earlier_noisy` has, and what that costs beside it."""
@@ -61,7 +61,7 @@ class Refinement:
         if any(abs(each) > _MOST_NOISE for each in earlier_noise):
             raise ValueError("noise this large is not that of the answer")
         noise = self.draw(np.array(earlier_noise, dtype=np.int64), bits=bits).reshape(exact.shape)
-        return noise_addition.add_noise(exact, noise), self.event(l1=l1)
+        return noise_addition.add_integers(exact, noise), self.event(l1=l1)
 
     def draw(self, earlier_noise: NDArray[np.int64], *, bits: Bits) -> NDArray[np.int64]:
         """Noise of `law` given noise of `earlier`, one for each.

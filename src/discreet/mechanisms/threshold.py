@@ -57,7 +57,7 @@ class KeyThreshold:
         delta = delta_of(self.noise, keys_per_person=self.keys_per_person, threshold=self.threshold)
         return events.ThresholdEvent(scale=self.noise.scale, l1=self.keys_per_person, delta=delta)
 
-    def release(self, exact_persons: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
+    def discover(self, exact_persons: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
         """The positions of the keys that show, their noisy numbers of persons, and what that costs.
 
         `exact_persons` counts the distinct persons of each key that exists; a key without any
@@ -67,7 +67,7 @@ class KeyThreshold:
         event = self.event()
         exact_persons = check_integers(exact_persons)
         existing = np.flatnonzero(exact_persons >= 1)
-        noisy, _ = self.noise.release(exact_persons[existing], l1=self.keys_per_person, bits=bits)
+        noisy, _ = self.noise.add_noise(exact_persons[existing], l1=self.keys_per_person, bits=bits)
         shown = np.flatnonzero(noisy >= self.threshold)
         return existing[shown], noisy[shown], event
 

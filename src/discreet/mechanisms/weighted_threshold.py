@@ -134,14 +134,14 @@ class WeightedThreshold:
             noise_delta=self.noise_delta,
         )
 
-    def release(self, exact_weights: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
+    def discover(self, exact_weights: Integers, *, bits: Bits) -> tuple[NDArray[np.int64], Integers, events.Event]:
         """The positions of the keys that show, their noisy weights, and what that costs.
 
         A key without any person does not exist and is passed over. The caller has sorted the keys.
         """
         exact_weights = check_integers(exact_weights)
         existing = np.flatnonzero(exact_weights >= 1)
-        noisy, _ = self.noise.release(exact_weights[existing], l2_squared=UNIT**2, bits=bits)
+        noisy, _ = self.noise.add_noise(exact_weights[existing], l2_squared=UNIT**2, bits=bits)
         shown = np.flatnonzero(noisy >= self.threshold)
         return existing[shown], noisy[shown], self.event()
 

@@ -141,7 +141,7 @@ class ModelContents:
         generator = np.random.default_rng(seed)
         fixed = self.fixed_codes(given or {})
         drawing = RowSampler.of(self.attributes, self.constraints, self.calibrated, fixed)
-        return self._tables(drawing.batches(row_count, generator, at_once=AT_ONCE))
+        return self._tables(drawing.sample_rows(row_count, generator, at_once=AT_ONCE))
 
     def _tables(self, batches: Iterator[dict[str, NDArray[np.int64]]]) -> Iterator[pa.Table]:
         # An attribute's column can be another than the table's: text whose words were bought is a category.

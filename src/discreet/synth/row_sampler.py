@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UsageError
 from discreet.inference.calibrated_tree import CalibratedTree, condition
-from discreet.inference.sample import sample, sample_in_parts
+from discreet.inference.cell_sampler import sample_cells, sample_cells_in_parts
 from discreet.synth import cell_decoder
 from discreet.synth.attribute import Attribute
 from discreet.synth.code_spans import Codes, cells_of
@@ -46,7 +46,9 @@ class RowSampler:
                 raise UsageError("the model has no row with the given values", hint="fix fewer values")
         return RowSampler(attributes=attributes, constraints=constraints, calibrated=calibrated, fixed=fixed)
 
-    def batches(self, row_count: int, generator: np.random.Generator, *, at_once: int) -> Iterator[dict[str, Codes]]:
+    def sample_rows(
+        self, row_count: int, generator: np.random.Generator, *, at_once: int
+    ) -> Iterator[dict[str, Codes]]:
         """So many rows, in parts. Counts that are known publicly come out exactly where all rows are drawn."""
         kept = () if self.fixed or row_count != self.constraints.rows else self.constraints.known_counts(self._named)
         remaining = [RemainingCounts(known_counts, self._named) for known_counts in kept]
@@ -72,10 +74,10 @@ class RowSampler:
     ) -> Iterator[NDArray[np.unsignedinteger]]:
         keep = [tuple(self._place(name) for name in known_counts.columns) for known_counts in kept]
         if len({place for own in keep for place in own}) == sum(len(own) for own in keep):
-            yield from sample_in_parts(self.calibrated, row_count, generator, rows=at_once, keep=keep)
+            yield from sample_cells_in_parts(self.calibrated, row_count, generator, rows=at_once, keep=keep)
             return
         # Sets that overlap are kept in one part only.
-        cells = sample(self.calibrated, row_count, generator, keep=keep)
+        cells = sample_cells(self.calibrated, row_count, generator, keep=keep)
         for start in range(0, row_count, at_once):
             yield cells[start : start + at_once]
 
@@ -116,7 +118,7 @@ class RowSampler:
         parts: list[dict[str, Codes]] = []
         missing = count
         for _ in range(ROUNDS):
-            cells = sample(other.calibrated, 2 * missing + AT_LEAST, generator)
+            cells = sample_cells(other.calibrated, 2 * missing + AT_LEAST, generator)
             codes, broken = self.constraints.repair_rows(
                 other._codes(cells, generator), self.attributes, generator, fixed=stay
             )

@@ -46,7 +46,7 @@ def drawn():
     noise, took = np.zeros(N), np.zeros(N)
     for place in range(N):
         before = time.perf_counter()
-        values, _ = law.release(zero, l1=1, bits=bits)
+        values, _ = law.add_noise(zero, l1=1, bits=bits)
         took[place] = time.perf_counter() - before
         noise[place] = values[0]
     return noise, took

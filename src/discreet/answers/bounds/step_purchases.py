@@ -14,7 +14,7 @@ from discreet.answers.affordability import SMALL_QUOTA, largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded, Flag, Message
 from discreet.exact import EPSILON_UNITS
-from discreet.kernel.charge import charge_request
+from discreet.kernel.charge_request import charge_request
 from discreet.kernel.measurement import Measurement
 from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account

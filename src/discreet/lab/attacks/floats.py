@@ -51,7 +51,7 @@ def discreet_laplace(value: float, scale: float, size: int) -> Outputs:
     if value != int(value) or abs(value) > _MOST_WHOLE:
         raise UsageError("Discreet adds noise to whole numbers only, up to 2^62", hint=Message(Flag("values", (0, 1))))
     law = DiscreteLaplace(scale=Fraction(str(scale)))
-    return law.release(np.full(size, int(value), dtype=np.int64), l1=1, bits=system())[0]
+    return law.add_noise(np.full(size, int(value), dtype=np.int64), l1=1, bits=system())[0]
 
 
 SAMPLERS: dict[str, Sampler] = {"numpy": numpy_laplace, "discreet": discreet_laplace}

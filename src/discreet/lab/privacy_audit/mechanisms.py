@@ -50,17 +50,17 @@ def _laplace() -> list[AuditTarget]:
 
     def one(world: int, size: int, *, noise: DiscreteLaplace, move: int, start: int = 0) -> Draws:
         values = np.full(size, start + world * move, dtype=np.int64)
-        return noise.release(values, l1=move, bits=system())[0] - start
+        return noise.add_noise(values, l1=move, bits=system())[0] - start
 
     def differences(world: int, size: int) -> Draws:
         """Two cells of one release: noise that is used twice cancels."""
         values = np.column_stack([np.full(size, world), np.zeros(size)]).astype(np.int64)
-        noisy = unit.release(values, l1=1, bits=system())[0]
+        noisy = unit.add_noise(values, l1=1, bits=system())[0]
         return noisy[:, 0] - noisy[:, 1]
 
     def calls(world: int, size: int) -> Draws:
         """The same question asked twice: noise that is drawn from the same bits cancels."""
-        noisy = [unit.release(np.full(size, value, dtype=np.int64), l1=1, bits=system())[0] for value in (world, 0)]
+        noisy = [unit.add_noise(np.full(size, value, dtype=np.int64), l1=1, bits=system())[0] for value in (world, 0)]
         return noisy[0] - noisy[1]
 
     def drawn(samples: int, *, scale: Fraction) -> tuple[float, int]:
@@ -103,7 +103,7 @@ def _gaussian() -> list[AuditTarget]:
     claim = float(epsilon_from_rho(rho, delta))
 
     def one(world: int, size: int) -> Draws:
-        return noise.release(np.full(size, world, dtype=np.int64), l2_squared=1, bits=system())[0]
+        return noise.add_noise(np.full(size, world, dtype=np.int64), l2_squared=1, bits=system())[0]
 
     def drawn(samples: int, *, sigma: int) -> tuple[float, int]:
         draws = DiscreteGaussian(sigma2=Fraction(sigma**2)).draw(samples, bits=system())
@@ -177,7 +177,7 @@ def _keys() -> list[AuditTarget]:
 
     def keys(world: int, size: int, *, persons: int) -> Draws:
         """The noisy number of a key with so many persons, and one more in world 1; -1000 where it does not show."""
-        places, noisy, _ = shown.release(np.full(size, persons + world, dtype=np.int64), bits=system())
+        places, noisy, _ = shown.discover(np.full(size, persons + world, dtype=np.int64), bits=system())
         noisy_counts = np.full(size, -1000)
         noisy_counts[places] = noisy
         return noisy_counts

@@ -18,7 +18,7 @@ class PartitionCost:
 
     Blocks are single cells or those of `Unevenness`, which nest, so the least is found from the bottom up.
 
-    Guarantee: adding or removing a unit of at most R rows moves the number by at most `moves(R).l1`.
+    Guarantee: adding or removing a unit of at most R rows moves the number by at most `sensitivity(R).l1`.
     Because: a row lies in one block of any fixed partition, and moves that block's unevenness by less than 2 units; the
         least of numbers that each move by at most m moves by at most m.
     """

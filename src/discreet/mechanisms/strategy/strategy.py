@@ -27,7 +27,7 @@ class Strategy(ABC):
     """An integer matrix, seldom written out: `rows` whole-number combinations of `cells` counts.
 
     Guarantee: adding or removing a unit of at most R rows, each in one cell, moves `apply(counts)` by at most
-        `moves(R).l1` in total and `moves(R).l2_squared` in squared length.
+        `sensitivity(R).l1` in total and `sensitivity(R).l2_squared` in squared length.
     Because: such a unit adds at most R columns of the matrix, with repetitions; the norm of a sum is at most the sum
         of the norms, so at most R times the largest column's. R equal rows in that column attain it.
     """

@@ -21,7 +21,7 @@ class Unevenness:
     Sizes are powers of two, and `unit` is the largest of them, so that all numbers are whole; the line is filled up
     with empty cells.
 
-    Guarantee: adding or removing a unit of at most R rows moves all numbers together by at most `moves(R).l1`.
+    Guarantee: adding or removing a unit of at most R rows moves all numbers together by at most `sensitivity(R).l1`.
     Because: a row lies in one block of each size s. In s |count - mean| = |s count - sum| its own cell moves by s - 1
         and each other cell of the block by 1, so their sum by at most 2 (s - 1), and unit / s times that is
         2 unit (1 - 1 / s). R rows come one after the other.

@@ -146,7 +146,7 @@ class PersonContents:
         fixed = self._fixed(given or {})
         drawing = RowSampler.of(self.records.attributes, self.records.constraints, self.records.calibrated, fixed)
         first_person = first_row = 0
-        for records in drawing.batches(count, generator, at_once=AT_ONCE):
+        for records in drawing.sample_rows(count, generator, at_once=AT_ONCE):
             number, codes = self.histories(records, generator)
             yield number + first_person, codes, first_row
             first_person += len(records[self.rows_name])

@@ -156,7 +156,7 @@ class PersonTablesContents:
         fixed = self.records.fixed_codes(given or {})
         drawing = RowSampler.of(self.records.attributes, self.records.constraints, self.records.calibrated, fixed)
         chains = {each.name: each.first_rows() for each in self.linked}
-        for traits in drawing.batches(self.persons(persons), generator, at_once=AT_ONCE):
+        for traits in drawing.sample_rows(self.persons(persons), generator, at_once=AT_ONCE):
             sampled = SampledTables(traits=traits, persons={}, rows={}, codes={})
             for each in self.linked:
                 sampled = _Sampling(self, each, chains[each.name], generator).extend(sampled)

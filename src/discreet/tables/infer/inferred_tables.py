@@ -26,10 +26,10 @@ import numpy as np
 from discreet.errors import UsageError
 from discreet.inference.agreement_errors import agreement_variances, degrees_of_disagreement
 from discreet.inference.axes import Axes, Table
+from discreet.inference.cell_sampler import sample_cells
 from discreet.inference.consistency import make_consistent
 from discreet.inference.fit import FitSearch, FittedGraphicalModel, MeasuredMarginal, fit
 from discreet.inference.junction_tree import model_cells
-from discreet.inference.sample import sample
 from discreet.schema.schema import closest_name_hint
 from discreet.tables.infer.noisy_tables import GivenTables, read_noisy_tables
 
@@ -129,7 +129,7 @@ class InferredTables:
         """Rows of text, one column for each column; as many as the total says where no number is given."""
         import pyarrow as pa
 
-        codes = sample(self.fitted.calibrated, self.row_count(n), np.random.default_rng(seed))
+        codes = sample_cells(self.fitted.calibrated, self.row_count(n), np.random.default_rng(seed))
         arrays = [
             pa.array(labels, type=pa.string()).take(pa.array(codes[:, place].astype(np.int64)))
             for place, labels in enumerate(self.labels.values())

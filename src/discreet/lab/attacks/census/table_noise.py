@@ -39,11 +39,11 @@ class TableNoise:
 
     def counts(self, exact: Integers) -> Integers:
         """Counts with noise, of one table or of several that are published once each."""
-        return self.count_law.release(exact, l1=self.count_l1, bits=system())[0]
+        return self.count_law.add_noise(exact, l1=self.count_l1, bits=system())[0]
 
     def sums(self, exact: Integers) -> Integers:
         """Sums with noise, likewise."""
-        return self.sum_law.release(exact, l1=self.sum_l1, bits=system())[0]
+        return self.sum_law.add_noise(exact, l1=self.sum_l1, bits=system())[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

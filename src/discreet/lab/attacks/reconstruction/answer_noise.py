@@ -38,7 +38,7 @@ class AnswerNoise:
         """The largest error of an answer."""
         return self.multiple * math.sqrt(people)
 
-    def add_noise(self, answers: NDArray[np.float64], people: int, chance: np.random.Generator) -> NDArray[np.float64]:
+    def perturb(self, answers: NDArray[np.float64], people: int, chance: np.random.Generator) -> NDArray[np.float64]:
         """Answers with noise."""
         if self.epsilon is not None:
             noise = DiscreteLaplace(scale=len(answers) / self.epsilon).draw(len(answers), bits=system())

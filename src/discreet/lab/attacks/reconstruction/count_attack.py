@@ -85,18 +85,18 @@ def reconstruct(
     people, start = len(secret), time.process_time()
     match method:
         case "hadamard":
-            answers = noise.add_noise(hadamard.counts(secret), people, chance)
+            answers = noise.perturb(hadamard.counts(secret), people, chance)
             bits = hadamard.estimate(answers, people) > 0.5
         case "exhaustive":
             exhaustive.check(people)
-            answers = noise.add_noise(exhaustive.counts(secret), people, chance)
+            answers = noise.perturb(exhaustive.counts(secret), people, chance)
             bits = exhaustive.consistent_bits(answers, people, noise.bound(people))
         case _:
             count = 4 * people if queries is None else queries
             if method == "lp":
                 linear_program.check(people, count)
             subsets = random_subsets(people, count, chance)
-            answers = noise.add_noise((subsets @ secret.astype(np.float32)).astype(np.float64), people, chance)
+            answers = noise.perturb((subsets @ secret.astype(np.float32)).astype(np.float64), people, chance)
             if method == "lp":
                 bits = linear_program.estimate(subsets, answers, bounded=noise.epsilon is None) > 0.5
             else:

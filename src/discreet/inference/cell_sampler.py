@@ -1,8 +1,8 @@
 """Rows from a model. Pure post-processing of noisy numbers: seeds are allowed here, and cost no privacy.
 
 The cliques are walked from the root. In each, the rows that agree on the separator share out the new attributes: first
-how many rows get which values, by rounding expected counts (`rounding`), then which rows get them, evenly over all that
-the rows are already (`spread_evenly`).
+how many rows get which values, by rounding expected counts (`tree_rounding`), then which rows get them, evenly over
+all that the rows are already (`spread_evenly`).
 
 What is guaranteed, for every sample:
 - a combination of values within a clique that has probability 0 does not appear;
@@ -54,7 +54,7 @@ ATTEMPTS = 8
 _BITS = 63
 
 
-def sample(
+def sample_cells(
     calibrated: CalibratedTree, n: int, generator: np.random.Generator, *, keep: Sequence[Sequence[int]] = ()
 ) -> Codes:
     """Codes of n rows, one column an attribute, in random order and the smallest unsigned type that holds them.
@@ -66,7 +66,7 @@ def sample(
     return _draw(calibrated, n, generator, whole_totals(calibrated, n, keep) if n else ())
 
 
-def sample_in_parts(
+def sample_cells_in_parts(
     calibrated: CalibratedTree,
     n: int,
     generator: np.random.Generator,
