@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from discreet.inference import triangle_sums
 from discreet.inference.axes import shape_of
 from discreet.inference.belief_propagation import BeliefPropagation
 from discreet.inference.junction_tree import build_junction_tree
@@ -44,6 +45,52 @@ def test_log_partition_marginals_and_tables(seed):
         for clique, table in zip(beliefs.tree.cliques, beliefs.tables(), strict=True):
             assert table == pytest.approx(marginal_of(joint, clique), abs=1e-9)
             assert (table[marginal_of(joint_of(sizes, [], allowed)[1], clique) == 0] == 0).all()
+
+
+CIRCLES = {
+    "three pairs": ((6, 7, 8), [(0, 1), (1, 2), (0, 2), (1,)]),
+    "with batches": ((5, 2, 7, 8), [(0, 1, 2), (1, 2, 3), (0, 3), (1,), (0, 1)]),
+    "of all": ((2, 6, 7, 8), [(0, 1, 2), (0, 2, 3), (0, 1, 3)]),
+    "of one value": ((6, 1, 7, 8), [(0, 1, 2), (2, 3), (0, 3)]),
+    "with a leaf": ((9, 8, 7, 3), [(0, 1), (1, 2), (2, 0), (2, 3)]),
+}
+
+
+@pytest.mark.parametrize("circle", CIRCLES)
+def test_a_circle_of_three_is_summed_without_its_table(circle, monkeypatch):
+    """Also where potentials are too large for a product, and where cells or all of a row are ruled out."""
+    monkeypatch.setattr(triangle_sums, "LEAST_CELLS", 0)
+    monkeypatch.setattr(triangle_sums, "LEAST_MULTIPLICATIONS", 0)
+    sizes, factors = CIRCLES[circle]
+    generator = np.random.default_rng(len(circle))
+    for allowed in ([], [(factors[0], generator.random(shape_of(sizes, factors[0])) < 0.6)]):
+        beliefs = BeliefPropagation(build_junction_tree(sizes, factors), factors, allowed)
+        root = beliefs._buffers[0]
+        for spread in (1, 30, 3000, 0.1):
+            theta = generator.uniform(-1, 1, size=len(beliefs.theta)) * spread
+            log_partition, joint = joint_of(sizes, potentials(beliefs, theta), allowed)
+            assert beliefs.run(theta) == pytest.approx(log_partition, rel=1e-12, abs=1e-12)
+            if not allowed and spread != 0.1:  # after large potentials, and with ruled out cells, either may be
+                assert root._written == (spread == 3000)
+            for place in beliefs.factor_slices:
+                summed = beliefs.marginals[place.start : place.stop].reshape(shape_of(sizes, place.axes))
+                assert summed == pytest.approx(marginal_of(joint, place.axes), abs=1e-9)
+            for _ in range(2):
+                for clique, table in zip(beliefs.tree.cliques, beliefs.tables(), strict=True):
+                    assert table == pytest.approx(marginal_of(joint, clique), abs=1e-9)
+
+
+def test_small_tables_and_small_products_are_written():
+    def factor(*axes):
+        return triangle_sums.TriangleFactor(
+            axes=axes, table=np.ones([60] * len(axes)), marginal=np.ones([60] * len(axes))
+        )
+
+    circle = [factor(0, 1), factor(1, 2), factor(0, 2)]
+    assert triangle_sums.plan_triangle(60**3, circle) is not None
+    assert triangle_sums.plan_triangle(10_000, circle) is None
+    assert triangle_sums.plan_triangle(60**3, circle[:2]) is None
+    assert triangle_sums.plan_triangle(60**3, [factor(0, 1, 2)] * 3) is None  # a matrix product of 1 x 1 for each cell
 
 
 @pytest.mark.parametrize("seed", range(10))

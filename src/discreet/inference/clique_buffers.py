@@ -9,7 +9,8 @@ all, the rows' own maxima are found and the clique is done again. A row that is 
 message is -inf.
 
 An exponential takes ten times as long as a product. Where the potentials have few cells beside the table, each is
-exponentiated by itself, and E is their product, spread along the same tree.
+exponentiated by itself, and E is their product, spread along the same tree. Of a large root that is the product of
+three tables only sums are wanted, and E is not written before somebody asks for it (see `triangle_sums`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from discreet.inference.axes import Axes, Table, broadcast_over, shape_of
 from discreet.inference.summation_tree import SummationNode, plan_sums, sum_into
+from discreet.inference.triangle_sums import TriangleFactor, TriangleSums, plan_triangle
 
 #: A row's sum of exponentials outside this range is found again from the row's own maximum.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -74,6 +76,25 @@ class CliqueBuffers:
         )
         if self._whole:
             self._scaled.append(self._by_row(self._table))
+        self._written = True
+        self._triangle = None if separator or self._whole else self._plan_triangle(nodes)
+
+    def _plan_triangle(self, nodes: Sequence[SummationNode]) -> TriangleSums | None:
+        """Sums without the table, where it is written by two products, of the three tables that are summed from it."""
+        children = [place for place, node in enumerate(nodes) if node.parent == 0]
+        writing = [step for step in self._products if step[2] is self._table]
+        if len(writing) != 2 or len(children) != 3:
+            return None
+        operands = [*writing[0][:2], writing[1][1]]
+        factors = []
+        for place in children:
+            shape = broadcast_over(self._buffers[place], nodes[place].axes, nodes[0].axes).shape
+            tables = [operand for operand in operands if operand.shape == shape]
+            if len(tables) != 1:
+                return None
+            axes, marginal = nodes[place].axes, self._buffers[place]
+            factors.append(TriangleFactor(axes=axes, table=tables[0].reshape(marginal.shape), marginal=marginal))
+        return plan_triangle(self._table.size, factors)
 
     def _plan_sums(self, nodes: Sequence[SummationNode], shared: Axes) -> None:
         """Marginals that hold the separator are summed on the way up and scaled later; the others after scaling."""
@@ -85,6 +106,7 @@ class CliqueBuffers:
         self._early = [place for place in sums if set(shared) <= set(nodes[place].axes)]
         self._late = [place for place in sums if place not in self._early]
         self._sums_up = [step for place in self._early for step in sums[place]]
+        self._sums_after_triangle = [step for place in self._early if nodes[place].parent for step in sums[place]]
         self._sums_down = [step for place in self._late for step in sums[place]]
 
     def _by_row(self, table: Table) -> Table:
@@ -103,15 +125,22 @@ class CliqueBuffers:
             self.message[self._dead > 0] = -np.inf
 
     def _exponentials(self) -> None:
+        sums = self._sums_up
+        self._written = True
         if self._is_product_safe():
             for potential, factor in self._factors:
                 np.exp(potential, out=factor)
+            self._written = self._triangle is None
             for left, right, out in self._products:
-                np.multiply(left, right, out=out)
+                if self._written or out is not self._table:
+                    np.multiply(left, right, out=out)
+            if self._triangle is not None:
+                self._triangle.fill()
+                sums = self._sums_after_triangle
         else:
             self._add()
             np.exp(self._table, out=self._table)
-        for source, target in self._sums_up:
+        for source, target in sums:
             np.einsum("ijk->ik", source, out=target)
         self._rows += self._dead
 
@@ -148,6 +177,11 @@ class CliqueBuffers:
 
     def table(self) -> Table:
         """The clique's probabilities, by the last run."""
+        if not self._written:
+            for left, right, out in self._products:
+                if out is self._table:
+                    np.multiply(left, right, out=out)
+            self._written = True
         if self._whole:
             return self._table.copy()
         return (self._by_row(self._table) * self._scale.reshape(-1, 1)).reshape(self._table.shape)
