@@ -1,11 +1,15 @@
-"""/learn: six lessons that can be played, for everybody. Nothing here reads a table of the project."""
+"""/learn: lessons that can be played, for everybody. Nothing here reads a table of the project."""
 
 from __future__ import annotations
 
 from discreet.console.pages import lessons
+from discreet.console.pages.lessons.lesson import LessonQuestion
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable
 from discreet.console.routes import Route
+
+#: More of an answer than this is not read.
+MOST_TYPED = 200
 
 
 def index(_: RequestContext) -> HandlerResponse:
@@ -28,6 +32,7 @@ def show(context: RequestContext) -> HandlerResponse:
         "of": len(lessons.NAMES),
         "before": _lesson_link(place - 1),
         "after": _lesson_link(place + 1),
+        **_checked_answer(lesson.question, context.query_text("answer").strip()[:MOST_TYPED]),
     }
     first = lesson.figures[0]
     return Page(
@@ -35,6 +40,12 @@ def show(context: RequestContext) -> HandlerResponse:
         data={"lesson": lesson.to_data(), **beside},
         table=PageTable(columns=first.columns, rows=first.rows),
     )
+
+
+def _checked_answer(question: LessonQuestion, given: str) -> dict[str, str]:
+    """An answer as it was typed, and whether it is right; both empty where none was given."""
+    verdict = "" if not given else "right" if question.is_right(given) else "wrong"
+    return {"given": given, "verdict": verdict}
 
 
 def _lesson_link(place: int) -> dict[str, str] | None:
