@@ -2,6 +2,7 @@
 
 import html
 import math
+import random
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -14,13 +15,14 @@ from discreet import console
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.console import render
 from discreet.console.pages import lessons
-from discreet.console.pages.lessons import anonymity, block, composition, synthetic
+from discreet.console.pages.lessons import anonymity, block, composition, friends, phones, synthetic
 from discreet.console.pages.lessons.lesson import LessonQuestion
 from discreet.lab.anonymize import check
 from discreet.lab.attacks.census.example_block import seven_people
 from discreet.lab.attacks.census.world_search import find_worlds
+from discreet.lab.attacks.network.graphs import random_town
 from discreet.lab.evidence import best_under
-from discreet.local import RandomizedResponse
+from discreet.local import CountMeanSketch, RandomizedResponse
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.present import charts
 
@@ -277,3 +279,33 @@ def test_the_block_is_the_one_that_the_solver_leaves():
 def test_answers_near_enough_are_right(answer, near, right, wrong):
     question = LessonQuestion(text="?", answer=answer, near=near, solution="")
     assert all(map(question.is_right, right)) and not any(map(question.is_right, wrong))
+
+
+def test_phones_estimate_what_they_have_and_keep_what_they_send():
+    words, days = lessons.lesson("phones").figures
+    for word, true, sketch, rappor in words.rows:
+        for estimate in (sketch, rappor):  # six standard deviations of the sketch are about 5 points
+            assert float(estimate.partition("%")[0]) == pytest.approx(float(true.rstrip("%")), abs=6), word
+    fresh, kept = (series["points"] for series in days.chart["series"])
+    assert {point["value"] for point in kept} == {fresh[0]["value"]} and fresh[-1]["value"] > 99
+    assert fresh[0]["value"] == pytest.approx(100 / (1 + math.exp(-1 / 2)))
+    lie = CountMeanSketch(epsilon=phones.EPSILON).lie
+    assert float(lie.chance) == pytest.approx(1 / (1 + math.exp(phones.EPSILON / 2)), rel=1e-6)
+
+
+def test_the_best_guess_in_a_network_is_what_the_manual_says():
+    rows = {row[0]: row[1:] for row in lessons.lesson("friends").figures[0].rows}
+    assert rows["Are Alice and Bob connected?"][1] == "73.1%"
+    assert rows["Is Alice, with 16 links, there?"] == ("100%", "99.98%", "69.7%")
+    assert friends._best_guess(1, 1) == pytest.approx(best_under(1.0))
+    town = random_town(friends.PEOPLE, friends.LINKS, most=friends.LIMIT)
+    exact = town.at_least(friends.DEGREES)
+    some = random.Random(7)
+    for _ in range(20):  # what the noise of the degrees is scaled to
+        link = tuple(sorted(some.sample(range(friends.PEOPLE), 2)))
+        if link not in town.links:
+            moved = town.with_links(link).at_least(friends.DEGREES)
+            assert sum(abs(a - b) for a, b in zip(moved, exact, strict=True)) <= 2
+        newcomer = [(friend, friends.PEOPLE) for friend in some.sample(range(friends.PEOPLE), friends.LIMIT)]
+        moved = town.with_links(*newcomer).at_least(friends.DEGREES)
+        assert sum(abs(a - b) for a, b in zip(moved, exact, strict=True)) <= len(friends.DEGREES) + friends.LIMIT

@@ -17,10 +17,12 @@ NAMES = (
     "block",
     "reconstruction",
     "two-coins",
+    "phones",
     "laplace",
     "intervals",
     "composition",
     "synthetic",
+    "friends",
 )
 
 
