@@ -1,12 +1,14 @@
 """The lessons: told to everybody, true, and playable with the names their scripts use."""
 
 import html
+import itertools
 import math
 import random
 import re
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -15,7 +17,7 @@ from discreet import console
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.console import render
 from discreet.console.pages import lessons
-from discreet.console.pages.lessons import anonymity, block, composition, friends, phones, synthetic
+from discreet.console.pages.lessons import anonymity, bayes, block, composition, friends, game, phones, synthetic
 from discreet.console.pages.lessons.lesson import LessonQuestion
 from discreet.lab.anonymize import check
 from discreet.lab.attacks.census.example_block import seven_people
@@ -309,3 +311,37 @@ def test_the_best_guess_in_a_network_is_what_the_manual_says():
         newcomer = [(friend, friends.PEOPLE) for friend in some.sample(range(friends.PEOPLE), friends.LIMIT)]
         moved = town.with_links(*newcomer).at_least(friends.DEGREES)
         assert sum(abs(a - b) for a, b in zip(moved, exact, strict=True)) <= len(friends.DEGREES) + friends.LIMIT
+
+
+def test_more_parents_cost_more_and_know_more():
+    few, *_, many = lessons.lesson("bayes").figures[0].rows
+
+    def share(cell):
+        return float(cell.rstrip("%"))
+
+    assert share(many[1]) > share(many[2]) > share(many[3])
+    assert share(many[1]) > 10 and share(many[3]) < 2  # 30,000 people: 13.5, 10 and 0.4
+    assert share(few[3]) > 15  # 100 people: K = 2 is mostly noise
+    world = bayes._joint()
+    assert world.sum() == pytest.approx(1)
+    assert bayes.misplaced(world, bayes.learned(world, bayes.PARENTS[2], None)) == pytest.approx(0)
+    assert bayes.misplaced(world, bayes.learned(world, bayes.PARENTS[1], None)) > 0.05
+    income = world.sum(axis=0)
+    for age, education in itertools.product(range(3), range(2)):
+        cell = income[age, education]
+        assert cell[1] / cell.sum() == pytest.approx(bayes.RICH[education][age])
+
+
+def test_the_attacker_of_the_game_is_as_good_as_the_law_of_noise_says():
+    for epsilon in (Fraction(3, 10), Fraction(1), Fraction(2)):
+        law = DiscreteLaplace(scale=1 / epsilon)
+        mass = [float(law.mass(k)) for k in range(-200, 201)]
+        both = np.convolve(mass, mass)  # of the difference of two draws
+        exact = both[: len(both) // 2 + 1].sum()  # of a difference of 1 half a step is a whole one to 0
+        # 4,000 attacks have a standard deviation of 0.8 points: six of them
+        assert game.attacked(epsilon, 1) == pytest.approx(exact, abs=0.048)
+        assert exact <= best_under(float(epsilon))
+    assert game._width(Fraction(3, 10)) <= game.WIDTH < game._width(Fraction(1, 4))
+    once, *_, often = lessons.lesson("game").figures[1].rows
+    assert float(once[1].rstrip("%")) < 65 < float(often[1].rstrip("%")) + 4
+    assert [row[2] for row in lessons.lesson("game").figures[1].rows] == ["0.3", "1.2", "4.8", "19.2"]

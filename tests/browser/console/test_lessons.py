@@ -34,3 +34,31 @@ def test_lessons_are_played_by_keys(coming: Coming) -> None:
         page.get_by_label("How old is the oldest").fill("84")
         page.get_by_role("button", name="Check").click()
         expect(page.locator("#question")).to_contain_text("Right.")
+
+
+def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming) -> None:
+    with coming("public", at="/learn/game") as page:
+        said = page.locator("[data-said]")
+        expect(said).to_contain_text("Not won: a count is not within")
+        page.locator("#march").fill("0.3")
+        page.locator("#april").fill("0.3")
+        expect(said).to_contain_text("is more than the limit")
+        drag(page, "Asking again", {"End": 1})
+        expect(said).to_contain_text("Won, with epsilon 0.4 left.")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("phones", "Without the flips"),
+        ("friends", "The fact moves the number of links by 8"),
+        ("bayes", "this network misplaces"),
+    ],
+)
+def test_a_lesson_speaks(coming: Coming, name: str, words: str) -> None:
+    with coming("public", at=f"/learn/{name}") as page:
+        expect(page.locator("[data-said]")).to_contain_text(words)
+        for slider in page.locator("input[type=range]").all():
+            slider.press("ArrowRight")
+        expect(page.locator("[data-said]")).to_contain_text(words.split(" 8")[0])
+        page.locator("[data-do]").last.click()

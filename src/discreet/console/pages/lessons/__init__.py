@@ -21,7 +21,9 @@ NAMES = (
     "laplace",
     "intervals",
     "composition",
+    "game",
     "synthetic",
+    "bayes",
     "friends",
 )
 
