@@ -15,7 +15,7 @@ import pytest
 from console.house import world
 from discreet import console
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
-from discreet.console import render
+from discreet.console import manual_pages, render
 from discreet.console.pages import lessons
 from discreet.console.pages.lessons import anonymity, bayes, block, composition, friends, game, phones, synthetic
 from discreet.console.pages.lessons.lesson import LessonQuestion
@@ -90,6 +90,11 @@ def test_lessons_lead_to_each_other(clinic):
     assert 'rel="prev"' in last and 'rel="next"' not in last
 
 
+def test_the_page_about_the_notes_names_every_lesson():
+    named = re.findall(r"`/learn/([a-z-]+)`", manual_pages.markdown_of("notes"))
+    assert sorted(named) == sorted((*lessons.NAMES, "teacher"))
+
+
 def test_what_is_no_lesson_is_not_there(clinic):
     for wrong in ("nothing", "lesson", "two_coins", "Laplace"):
         assert clinic.browser("public").get(f"/learn/{wrong}").status_code == 404
@@ -160,6 +165,27 @@ def test_what_is_typed_as_an_answer_is_shown_and_not_run(clinic):
         got = browser.get("/learn/laplace", params={"answer": typed})
         assert got.status_code == 200 and "Not yet." in got.text and "<script>alert" not in got.text
     assert browser.get("/learn/laplace?answer=1&answer=2").status_code in (400, 422)
+
+
+def test_teachers_have_all_questions_with_solutions_and_students_without(clinic):
+    browser = clinic.browser("public")
+    everything = html.unescape(browser.text("/learn/teacher"))
+    less = browser.get("/learn/teacher?solutions=no")
+    for name in lessons.NAMES:
+        lesson = lessons.lesson(name)
+        for words in (lesson.title, lesson.task, lesson.question.text, lesson.question.solution, *lesson.paragraphs):
+            assert words in everything, name
+        assert lesson.question.text in html.unescape(less.text)
+        assert lesson.question.solution not in html.unescape(less.text)
+    page = browser.get("/learn/teacher").text
+    assert page.count('<article class="sheet">') == len(lessons.NAMES) == page.count("<h3>Solution</h3>")
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) and not re.search(r"\sstyle=|<style", page)
+    assert all(
+        "solution" not in each["question"] for each in browser.get("/learn/teacher.json?solutions=no").json()["lessons"]
+    )
+    assert "solution" not in browser.get("/learn/teacher.csv?solutions=no").text
+    assert "@media print" in (STATIC / "learn.css").read_text()
 
 
 # What the lessons say, held against the code that does it.

@@ -316,6 +316,7 @@ PUBLIC = {
     "GET /help/files/{file:path}",
     "GET /help/{page:path}",
     "GET /learn",
+    "GET /learn/teacher",
     "GET /learn/{lesson}",
     "GET /r",
     "GET /r/{release}",

@@ -42,6 +42,25 @@ def show(context: RequestContext) -> HandlerResponse:
     )
 
 
+def teacher(context: RequestContext) -> HandlerResponse:
+    """All lessons with their questions on one page to print, with the solutions unless they are not wanted."""
+    solutions = context.query_text("solutions") != "no"
+    all_lessons = [lessons.lesson(name).to_data() for name in lessons.NAMES]
+    for each in () if solutions else all_lessons:
+        each["question"] = {name: each["question"][name] for name in ("text", "choices")}
+    columns = ("name", "title", "question", "answer", "solution") if solutions else ("name", "title", "question")
+    rows = [
+        [
+            each["name"],
+            each["title"],
+            *(each["question"][name] for name in ("text", "answer", "solution") if name in each["question"]),
+        ]
+        for each in all_lessons
+    ]
+    data = {"lessons": all_lessons, "solutions": solutions}
+    return Page(template="learn_teacher.html", data=data, table=PageTable(columns=columns, rows=rows))
+
+
 def _checked_answer(question: LessonQuestion, given: str) -> dict[str, str]:
     """An answer as it was typed, and whether it is right; both empty where none was given."""
     verdict = "" if not given else "right" if question.is_right(given) else "wrong"
@@ -58,5 +77,6 @@ def _lesson_link(place: int) -> dict[str, str] | None:
 
 ROUTES = (
     Route(method="GET", path="/learn", handler=index, role="public"),
+    Route(method="GET", path="/learn/teacher", handler=teacher, role="public"),
     Route(method="GET", path="/learn/{lesson}", handler=show, role="public"),
 )

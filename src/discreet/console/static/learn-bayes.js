@@ -57,8 +57,12 @@ function fit() {
   const parts = [];
   told.parents[parents.value].forEach((above, column) => above.forEach((other) => {
     const [[x1, y1], [x2, y2]] = [places[other], places[column]];
+    const [length, x, y] = [Math.hypot(x2 - x1, y2 - y1), x1 + (x2 - x1) * 0.62, y1 + (y2 - y1) * 0.62];
+    const [right, down] = [(x2 - x1) / length, (y2 - y1) / length];
+    const corners = [[x + 7 * right, y + 7 * down], [x - 4 * right - 5 * down, y - 4 * down + 5 * right],
+      [x - 4 * right + 5 * down, y - 4 * down - 5 * right]];
     parts.push(line(x1, y1, x2, y2, "chart-line chart-kind-0"),
-      part("circle", { cx: x1 + (x2 - x1) * 0.62, cy: y1 + (y2 - y1) * 0.62, r: 4, class: "chart-dot chart-kind-0" }));
+      part("polygon", { points: corners.map((each) => each.map((at) => at.toFixed(1)).join(",")).join(" "), class: "chart-dot chart-kind-0" }));
   }));
   places.forEach(([x, y], column) => parts.push(
     part("rect", { x: x - 42, y: y - 14, width: 84, height: 28, rx: 6, class: "chart-ground" }),

@@ -65,6 +65,8 @@ def make() -> Lesson:
         verb="discreet attack linkage",
         to="/lab/linkage",
         there="Run the attack in the lab",
+        task="Move the published dates to the right until you share your values with at least ten others. Which "
+        "step does the most? Is your diagnosis hidden then?",
         question=LessonQuestion(
             text="Your neighbour is 35, lives in ZIP code 13053, and is one of the twelve patients of the second "
             "figure. The table is 4-anonymous. How likely is it, in percent, that your neighbour has cancer?",

@@ -59,6 +59,7 @@ def make() -> Lesson:
         verb="discreet synth fit patients --epsilon 1 --model correlated --degree 2 -o model.json",
         to="/synth/new",
         there="Fit a network to a table",
+        task="At epsilon 1, from how many people on does K = 2 misplace fewest? And at epsilon 0.1?",
         question=LessonQuestion(
             text="A network has ten columns of yes and no, and each has up to K = 3 parents. How many cells does "
             "the largest "

@@ -47,6 +47,8 @@ def make() -> Lesson:
         verb="discreet attack census",
         to="/lab/census",
         there="Run the attack in the lab",
+        task="Find as many of the seven people as you can by hand. Then publish with noise: from which epsilon on "
+        "do the women and the men add up to everybody most of the time?",
         question=LessonQuestion(
             text="The three men have the median age 30 and the mean age 44. The youngest is 18. How old is the oldest?",
             answer=84,
@@ -120,12 +122,13 @@ def _noisy() -> Figure:
     bars, rows = [], []
     for statistic, count, noisy in zip(block.statistics, exact.counts, published.counts, strict=True):
         label = f"{statistic.name} {statistic.title}"
-        bars.append({"label": label, "value": noisy, "low": noisy - half, "high": noisy + half, "drowned": True})
+        bars.append({"label": label, "value": noisy, "low": noisy - half, "high": noisy + half,
+                     "drowned": abs(noisy) <= half})  # fmt: skip
         rows.append((label, count, noisy, f"± {half}"))
     return Figure(
         chart={"chart": "bars", "title": "The same counts with noise for epsilon 1", "bars": bars},
-        caption="One draw of Discreet's noise: half of epsilon is for the counts, half for sums of ages. For seven "
-        "people all numbers are below the noise.",
+        caption="One draw of Discreet's noise: half of epsilon is for the counts, half for sums of ages. The noise is "
+        "larger than the counts.",
         columns=("statistic", "exact count", "published count", "95% within"),
         rows=tuple(rows),
     )

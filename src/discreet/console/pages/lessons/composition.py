@@ -36,6 +36,7 @@ def make() -> Lesson:
         verb="discreet budget",
         to="/budget",
         there="See the budget, and who spent it",
+        task="At epsilon 0.1 for each query, from how many queries on is counting by rho smaller than plain addition?",
         question=LessonQuestion(
             text="Four counts: all people at epsilon 0.5, the men at 0.2, the women at 0.25, and all people older than "
             "20 at 0.25. Plain addition says 1.2. How much does the person lose who loses the most?",

@@ -43,6 +43,8 @@ def make() -> Lesson:
         verb="discreet attack network --tale alice",
         to="/lab/network",
         there="Run the attack in the lab",
+        task="Ask whether Alice is there while a link is protected, then while a person is. What does a lower limit "
+        "on links hide, and what does it lose?",
         question=LessonQuestion(
             text="Nobody in a network has more than 20 links, and persons are protected. The number of links is "
             "published "

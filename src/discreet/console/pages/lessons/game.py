@@ -51,6 +51,7 @@ def make() -> Lesson:
         verb="discreet attack differencing --tale class",
         to="/lab/differencing",
         there="Run the attack in the lab",
+        task="Win, with as much epsilon left as possible. Then try to win without a ledger.",
         question=LessonQuestion(
             text="A count is asked 16 times with epsilon 0.25 each, and every answer has new noise. How much "
             "epsilon does "

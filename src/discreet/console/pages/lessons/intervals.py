@@ -35,6 +35,8 @@ def make() -> Lesson:
         verb='discreet query "select count(*) from patients" --within 15',
         to="/ask",
         there="Ask for a number with the precision that you need",
+        task="Ask for a thousand answers at 95%. How many intervals missed? Then set the confidence to 99% and look "
+        "at the width.",
         question=LessonQuestion(
             text="A report has 200 numbers, each with a 95% confidence interval. In how many of them do you expect the "
             "exact number to be outside?",

@@ -37,6 +37,8 @@ def make() -> Lesson:
         verb='discreet explain "select count(*) from patients" --epsilon 1',
         to="/ask",
         there="Ask, and see the price and the noise before you pay",
+        task="Somebody is 90% sure that you are in the table. Which epsilon keeps them below 95%, whatever the "
+        "answer is?",
         question=LessonQuestion(
             text="Somebody thinks it equally likely that you are in the table or not, and sees one answer of epsilon "
             "1. How many percent of the time do they guess right, at most?",

@@ -65,7 +65,7 @@ class LessonQuestion:
 class Lesson:
     """`lead`: one sentence. `verb`: the command that does it. `to`, `there`: the page that does it, and its words.
 
-    `play`: what the page's script is told.
+    `task`: what to try out. `play`: what the page's script is told.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Lesson:
     verb: str
     to: str
     there: str
+    task: str
     question: LessonQuestion
     play: Mapping[str, Any] = field(default_factory=dict)
 
@@ -90,6 +91,7 @@ class Lesson:
             "verb": self.verb,
             "to": self.to,
             "there": self.there,
+            "task": self.task,
             "play": dict(self.play),
             "question": self.question.to_data(),
         }

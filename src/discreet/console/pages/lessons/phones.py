@@ -46,6 +46,8 @@ def make() -> Lesson:
         verb='discreet survey new "What is your favourite emoji?" --words --epsilon 4',
         to="/survey",
         there="Make a survey",
+        task="From how many phones on is the estimate within two points of the truth? Then halve epsilon and find "
+        "out again.",
         question=LessonQuestion(
             text="A phone flips each bit with probability 1 / (1 + e^(epsilon / 2)). How many percent of bits does "
             "it flip "

@@ -40,6 +40,8 @@ def make() -> Lesson:
         verb="discreet attack reconstruction --n 40 --queries 160 --noise 0.25",
         to="/lab/reconstruction",
         there="Run the attack in the lab",
+        task="Find the largest error at which the attacker still gets 36 of the 40 secrets. Then double the number "
+        "of queries.",
         question=LessonQuestion(
             text="A table has 10,000 people. Errors below about how many people are too small, if enough counts of "
             "random groups are answered?",

@@ -60,6 +60,7 @@ def make() -> Lesson:
         verb="discreet synth fit patients --epsilon 1 -o model.json",
         to="/synth",
         there="Make synthetic data from your tables",
+        task="At epsilon 0.1, from how many people on is it better to count the pair?",
         question=LessonQuestion(
             text="A model was fitted for epsilon 1. You sample 1,000 rows today and 9,000 tomorrow. How much epsilon "
             "do all 10,000 rows cost together?",

@@ -32,6 +32,8 @@ def make() -> Lesson:
         verb='discreet survey new "Have you ever …?" --choices yes,no --epsilon 1.1',
         to="/survey",
         there="Make a survey",
+        task="Let a hundred classes flip. How far apart are their estimates, and is any of them below 0% or above "
+        "100%?",
         question=LessonQuestion(
             text="Of 400 people, 160 say yes after flipping two coins. How many percent would truly say yes?",
             answer=30,
