@@ -290,6 +290,7 @@ def test_the_block_is_the_one_that_the_solver_leaves():
     assert list(steps.values()) == [317_750, 30, 76, 22, 2, 1]
     for exact, statistic in zip(lessons.lesson("block").play["statistics"], seven_people().statistics, strict=True):
         if statistic.mean is not None:
+            assert (exact["count"], exact["median"]) == (statistic.count.low, statistic.median.low)
             assert Fraction(str(exact["mean"])) * exact["count"] in (
                 sum(r[0] for r in block.WORLD if seven_people().is_in_group(r, statistic.group)),
                 Fraction(1101, 10),  # 36.7, rounded from 110 / 3

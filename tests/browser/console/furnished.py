@@ -201,7 +201,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/lab": ("/lab",),
         "/lab/{attack}": ("/lab/differencing", "/lab/reconstruction"),  # one that was run, and one that was not
         "/learn": ("/learn",),
-        "/learn/teacher": ("/learn/teacher", "/learn/teacher?solutions=no"),
+        "/learn/teacher": ("/learn/teacher",),
         "/learn/{lesson}": tuple(f"/learn/{name}" for name in lessons.NAMES),
         "/help": ("/help?words=epsilon",),
         "/help/{page:path}": ("/help/console", "/help/graphs"),

@@ -25,12 +25,12 @@ function show() {
   const row = (bits, y, name) => [label(62, y + 15, name, "end"), ...bits.map((bit, at) =>
     part("rect", { x: x(at), y, width: 16, height: 20, class: bit ? "chart-bar" : "chart-none" }))];
   const word = sent.map((_, at) => at === place);
-  const y = scale(0, 1, 70, 394);
+  const y = scale(0, 1, 70, 380);
   const truth = y(share.value / 100);
   const half = (1.96 * Math.sqrt(0.25 / Math.round(10 ** phones.value))) / (1 - 2 * lie());
   const within = (value) => y(Math.min(1, Math.max(0, value)));
   draw([...row(word, 4, "your word"), ...row(sent, 32, "is sent"),
-    line(70, 110, 394, 110, "chart-zero-line"), ...[0, 0.5, 1].map((at) => label(y(at), 128, percent(at), "middle")),
+    line(70, 110, 380, 110, "chart-zero-line"), ...[0, 0.5, 1].map((at) => label(y(at), 128, percent(at), "middle")),
     line(within(estimate - half), 95, within(estimate + half), 95, "chart-whisker"),
     part("circle", { cx: within(estimate), cy: 95, r: 5, class: "chart-dot chart-kind-0" }),
     label(62, 99, "estimate", "end"), line(truth, 80, truth, 110, "chart-mark"), label(truth, 76, "the truth", "middle")]);

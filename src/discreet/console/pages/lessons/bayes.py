@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
+from discreet.console.pages.lessons.lesson import Cell, Figure, Lesson, LessonQuestion
 from discreet.lab.attacks.floats import discreet_laplace
 from discreet.lab.evidence import percent
 
@@ -121,15 +121,15 @@ def misplaced(exact: Counts, shares: Counts) -> float:
 def _errors() -> Figure:
     names = ("no arrows", "K = 1", "K = 2")
     points: list[list[dict[str, float]]] = [[], [], []]
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for many in PEOPLE:
         worlds = [_people(many) for _ in range(TURNS)]
-        found = [
+        shares = [
             sum(misplaced(exact, learned(exact, parents, EPSILON)) for exact in worlds) / TURNS for parents in PARENTS
         ]
-        for series, share in zip(points, found, strict=True):
+        for series, share in zip(points, shares, strict=True):
             series.append({"x": round(float(np.log10(many)), 2), "value": 100 * share})
-        rows.append((many, *map(percent, found)))
+        rows.append((many, *map(percent, shares)))
     return Figure(
         chart={
             "chart": "lines",
@@ -150,7 +150,8 @@ def _incomes(exact: Counts) -> Figure:
     """Income by education and age: as the notes have it, counted, and published."""
     noisy = exact.sum(axis=0) + discreet_laplace(0, exact.ndim / EPSILON, exact[0].size).reshape(exact.shape[1:])
     noisy = np.clip(noisy, 0, None)
-    bars, rows = [], []
+    bars: list[dict[str, object]] = []
+    rows: list[tuple[Cell, ...]] = []
     for education, age in product(range(2), range(3)):
         counted, published = exact.sum(axis=0)[age, education], noisy[age, education]
         share = float(published[1] / max(published.sum(), 1.0))
@@ -170,7 +171,8 @@ def _incomes(exact: Counts) -> Figure:
 
 
 def _cells() -> Figure:
-    bars, rows = [], []
+    bars: list[dict[str, object]] = []
+    rows: list[tuple[Cell, ...]] = []
     for most, parents in enumerate(PARENTS):
         for column, above in enumerate(parents):
             cells = prod(len(VALUES[axis]) for axis in (column, *above))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import median
 from typing import Any
 
 from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
@@ -80,13 +81,12 @@ def _statistic_data(statistic: PublishedStatistic) -> dict[str, Any]:
     }
     if statistic.median is None:
         return {**data, "below": 3}
-    assert statistic.count is not None and statistic.mean is not None
     exact_ages = [record[0] for record in WORLD if seven_people().is_in_group(record, statistic.group)]
     mean = Fraction(sum(exact_ages), len(exact_ages))
     return {
         **data,
-        "count": int(statistic.count.low),
-        "median": float(statistic.median.low),
+        "count": len(exact_ages),
+        "median": median(exact_ages),
         "mean": math.floor(mean * 10 + Fraction(1, 2)) / 10,
     }
 

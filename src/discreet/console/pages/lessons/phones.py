@@ -64,7 +64,7 @@ def _words() -> Figure:
     """Both protocols estimate the same phones' words."""
     spoken = [word for word, share in WORDS.items() for _ in range(share * PHONES // 100)]
     bars, rows = [], []
-    protocols = {
+    protocols: dict[str, CountMeanSketch | Rappor] = {
         "sketch": CountMeanSketch(epsilon=EPSILON, functions=32, wide=128),
         "RAPPOR": Rappor(epsilon=EPSILON, cohorts=8, wide=64),
     }
