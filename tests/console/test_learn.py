@@ -3,7 +3,6 @@
 import html
 import itertools
 import math
-import random
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -329,15 +328,16 @@ def test_the_best_guess_in_a_network_is_what_the_manual_says():
     assert friends._best_guess(1, 1) == pytest.approx(best_under(1.0))
     town = random_town(friends.PEOPLE, friends.LINKS, most=friends.LIMIT)
     exact = town.at_least(friends.DEGREES)
-    some = random.Random(7)
-    for _ in range(20):  # what the noise of the degrees is scaled to
-        link = tuple(sorted(some.sample(range(friends.PEOPLE), 2)))
-        if link not in town.links:
-            moved = town.with_links(link).at_least(friends.DEGREES)
-            assert sum(abs(a - b) for a, b in zip(moved, exact, strict=True)) <= 2
-        newcomer = [(friend, friends.PEOPLE) for friend in some.sample(range(friends.PEOPLE), friends.LIMIT)]
-        moved = town.with_links(*newcomer).at_least(friends.DEGREES)
-        assert sum(abs(a - b) for a, b in zip(moved, exact, strict=True)) <= len(friends.DEGREES) + friends.LIMIT
+
+    def moved(*links):
+        after = town.with_links(*links).at_least(friends.DEGREES)
+        return sum(abs(one - other) for one, other in zip(after, exact, strict=True))
+
+    # One more link, or a newcomer with as many links as are allowed, whose friends are just below a threshold: attained.
+    near = [one for one, others in enumerate(town.neighbours) if len(others) + 1 in friends.DEGREES]
+    pair = next(link for link in itertools.combinations(near, 2) if link not in town.links)
+    newcomer = [(friend, friends.PEOPLE) for friend in near[: friends.LIMIT]]
+    assert (moved(pair), moved(*newcomer)) == friends.DEGREE_SCALES
 
 
 def test_more_parents_cost_more_and_know_more():

@@ -43,6 +43,8 @@ def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming) -> None:
         page.locator("#march").fill("0.3")
         page.locator("#april").fill("0.3")
         expect(said).to_contain_text("is more than the limit")
+        drag(page, "Asking again", {"ArrowRight": 1})
+        expect(said).to_contain_text("2 answers for March and 1 for April")
         drag(page, "Asking again", {"End": 1})
         expect(said).to_contain_text("Won, with epsilon 0.4 left.")
 

@@ -15,6 +15,8 @@ PEOPLE, LINKS, LIMIT = 300, 900, 16
 EPSILON = Fraction(1)
 #: Of how many links people are counted that have at least so many.
 DEGREES = (1, 2, 4, 6, 8, 10, 12)
+#: How far a link, and a person, move all these counts together: two people, or oneself and one count of each friend.
+DEGREE_SCALES = (2, len(DEGREES) + LIMIT)
 
 
 def make() -> Lesson:
@@ -94,7 +96,7 @@ def _guesses() -> Figure:
 def _degrees() -> Figure:
     """Degrees of the town: a link moves two of these numbers by 1, a person their own and one for each friend."""
     exact = random_town(PEOPLE, LINKS, most=LIMIT).at_least(DEGREES)
-    link_scale, person_scale = 2, len(DEGREES) + LIMIT
+    link_scale, person_scale = DEGREE_SCALES
     columns = {
         name: [int(count + noise) for count, noise in zip(exact, discreet_laplace(0, scale, len(exact)), strict=True)]
         for name, scale in (("a link", float(link_scale)), ("a person", float(person_scale)))
