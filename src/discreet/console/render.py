@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from discreet.console.help_links import help_address
+from discreet.console.manual_pages import html_of
 from discreet.console.pages.release_view import with_labels
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
@@ -27,6 +29,7 @@ HERE = Path(__file__).parent
 def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
+    made.filters.update(manual_page=html_of)
     made.globals.update(charts=_charts(), models=_models())
     return made
 
@@ -50,6 +53,7 @@ def html(page: Page, visitor: Visitor, *, path: str, query: str = "", practice: 
     """
     template = _environment().get_template(page.template)
     about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else "", "practice": practice}
+    about["help"] = help_address(path)
     return template.render({**page.data, **about})
 
 

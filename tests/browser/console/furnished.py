@@ -201,7 +201,10 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/lab": ("/lab",),
         "/lab/{attack}": ("/lab/differencing", "/lab/reconstruction"),  # one that was run, and one that was not
         "/learn": ("/learn",),
+        "/learn/teacher": ("/learn/teacher",),
         "/learn/{lesson}": tuple(f"/learn/{name}" for name in lessons.NAMES),
+        "/help": ("/help?words=epsilon",),
+        "/help/{page:path}": ("/help/console", "/help/graphs"),
         "/login": (),  # leads on, for who is in
         "/setup/{link}": (),  # has its own test
         "/me": ("/me",),
@@ -235,6 +238,7 @@ FILES = (
     "/tables/{release}/download",
     "/synth/{release}/sample",
     "/synth/{release}/model",
+    "/help/files/{file:path}",
 )
 
 

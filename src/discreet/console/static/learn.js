@@ -43,7 +43,7 @@ export function wholeLaplace(size) {
   return run() - run();
 }
 
-export const percent = (share) => `${(100 * share).toFixed((share > 0 && share < 0.005) || (share > 0.995 && share < 1) ? 1 : 0)}%`;
+export const percent = (share) => `${(100 * (share < 1 ? Math.min(share, 0.999) : share)).toFixed((share > 0 && share < 0.005) || (share > 0.995 && share < 1) ? 1 : 0)}%`;
 
 export const plain = (number, digits = 3) => Number(number.toPrecision(digits)).toLocaleString("en");
 

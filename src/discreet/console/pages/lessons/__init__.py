@@ -1,4 +1,4 @@
-"""The lessons: six pages that can be played. Each is plain data; what is drawn is generated, and nobody's.
+"""The lessons: pages that can be played. Each is plain data; what is drawn is generated, and nobody's.
 
 A lesson is made once and kept while the server runs, so that a page, its JSON and its CSV tell the same numbers.
 """
@@ -11,8 +11,21 @@ from importlib import import_module
 
 from discreet.console.pages.lessons.lesson import Lesson
 
-#: In the order in which they are told; each is a module here.
-NAMES = ("two-coins", "laplace", "composition", "intervals", "synthetic", "reconstruction")
+#: First what fails, then what holds; each is a module here.
+NAMES = (
+    "anonymity",
+    "block",
+    "reconstruction",
+    "two-coins",
+    "phones",
+    "laplace",
+    "intervals",
+    "composition",
+    "game",
+    "synthetic",
+    "bayes",
+    "friends",
+)
 
 
 @cache

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from discreet import exact
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.attacks.floats import discreet_laplace
 
 EACH, DELTA = Fraction(1, 10), Fraction(1, 10**6)
@@ -36,6 +36,14 @@ def make() -> Lesson:
         verb="discreet budget",
         to="/budget",
         there="See the budget, and who spent it",
+        task="At epsilon 0.1 for each query, from how many queries on is counting by rho smaller than plain addition?",
+        question=LessonQuestion(
+            text="Four counts: all people at epsilon 0.5, the men at 0.2, the women at 0.25, and all people older than "
+            "20 at 0.25. Plain addition says 1.2. How much does the person lose who loses the most?",
+            answer=1,
+            solution="A woman older than 20 is in three of the four: 0.5 + 0.25 + 0.25 = 1. Nobody is in the counts of "
+            "men and of women, so these two cost their maximum and not their sum.",
+        ),
         play={"delta": float(DELTA), "count": COUNT},
     )
 

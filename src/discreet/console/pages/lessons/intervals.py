@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.attacks.floats import discreet_laplace
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -35,6 +35,14 @@ def make() -> Lesson:
         verb='discreet query "select count(*) from patients" --within 15',
         to="/ask",
         there="Ask for a number with the precision that you need",
+        task="Ask for a thousand answers at 95%. How many intervals missed? Then set the confidence to 99% and look "
+        "at the width.",
+        question=LessonQuestion(
+            text="A report has 200 numbers, each with a 95% confidence interval. In how many of them do you expect the "
+            "exact number to be outside?",
+            answer=10,
+            solution="5% of 200 is 10, on average. To be sure of all 200 at once, ask for wider intervals.",
+        ),
         play={"count": COUNT},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.evidence import best_under, percent
 from discreet.mechanisms.laplace import DiscreteLaplace
 
@@ -37,6 +37,15 @@ def make() -> Lesson:
         verb='discreet explain "select count(*) from patients" --epsilon 1',
         to="/ask",
         there="Ask, and see the price and the noise before you pay",
+        task="Somebody is 90% sure that you are in the table. Which epsilon keeps them below 95%, whatever the "
+        "answer is?",
+        question=LessonQuestion(
+            text="Somebody thinks it equally likely that you are in the table or not, and sees one answer of epsilon "
+            "1. How many percent of the time do they guess right, at most?",
+            answer=73.1,
+            near=0.6,
+            solution="e / (1 + e) = 2.718 / 3.718 = 73.1%. At epsilon 0.1 it is 52.5%, hardly better than a coin.",
+        ),
         play={"count": COUNT},
     )
 

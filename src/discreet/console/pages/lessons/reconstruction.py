@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.attacks.reconstruction.answer_noise import AnswerNoise
 from discreet.lab.attacks.reconstruction.count_attack import reconstruct
 from discreet.lab.evidence import best_under, percent
@@ -40,6 +40,16 @@ def make() -> Lesson:
         verb="discreet attack reconstruction --n 40 --queries 160 --noise 0.25",
         to="/lab/reconstruction",
         there="Run the attack in the lab",
+        task="Find the largest error at which the attacker still gets 36 of the 40 secrets. Then double the number "
+        "of queries.",
+        question=LessonQuestion(
+            text="A table has 10,000 people. Errors below about how many people are too small, if enough counts of "
+            "random groups are answered?",
+            answer=100,
+            near=1,
+            solution="About the square root of the number of people: 100. With smaller errors, nearly every secret "
+            "can be computed.",
+        ),
         play={"people": PEOPLE},
     )
 

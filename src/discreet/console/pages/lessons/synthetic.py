@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.attacks.floats import discreet_laplace
 from discreet.lab.evidence import percent
 from discreet.lab.worlds.town import town
@@ -60,6 +60,14 @@ def make() -> Lesson:
         verb="discreet synth fit patients --epsilon 1 -o model.json",
         to="/synth",
         there="Make synthetic data from your tables",
+        task="At epsilon 0.1, from how many people on is it better to count the pair?",
+        question=LessonQuestion(
+            text="A model was fitted for epsilon 1. You sample 1,000 rows today and 9,000 tomorrow. How much epsilon "
+            "do all 10,000 rows cost together?",
+            answer=1,
+            solution="Epsilon 1. The rows are computed from the noisy counts alone, so they are post-processing, and "
+            "free.",
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.console.pages.lessons.lesson import Figure, Lesson
+from discreet.console.pages.lessons.lesson import Figure, Lesson, LessonQuestion
 from discreet.lab.evidence import percent
 from discreet.local import RandomizedResponse
 
@@ -32,6 +32,15 @@ def make() -> Lesson:
         verb='discreet survey new "Have you ever …?" --choices yes,no --epsilon 1.1',
         to="/survey",
         there="Make a survey",
+        task="Let a hundred classes flip. How far apart are their estimates, and is any of them below 0% or above "
+        "100%?",
+        question=LessonQuestion(
+            text="Of 400 people, 160 say yes after flipping two coins. How many percent would truly say yes?",
+            answer=30,
+            near=0.5,
+            solution="160 of 400 is a share of 0.4, and 2 × 0.4 - 0.5 = 0.3: about 30%. Nobody knows which of the 160 "
+            "said yes because of a coin.",
+        ),
         play={"people": SIZES[0]},
     )
 
