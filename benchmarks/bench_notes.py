@@ -47,17 +47,18 @@ def ratings() -> list[str]:
 def differencing() -> list[str]:
     """How far two answers differ for people who share a secret: the ratio of likelihoods, and how often it is guessed."""
     lines = [
-        "| attack differencing, epsilon 1 | exact | Discreet | ratio measured | allowed, e^k | CPU s |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| attack differencing, epsilon 1 | exact | Discreet | ratio measured | at least (95%) | allowed, e^k | CPU s |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for people in (1, 2, 4):
         data, cpu_s = told("attack", "differencing", *([] if people == 1 else ["--people", str(people)]))
         servers = {server["server"]: server["success"] for server in data["details"]["servers"]}
         group = data["details"].get("group") or {}
-        ratio = [f"{group[name]:.1f}" if name in group else "–" for name in ("factor_measured", "factor_bound")]
+        names = ("factor_measured", "factor_at_least", "factor_bound")
+        ratio = [f"{group[name]:.1f}" if name in group else "–" for name in names]
         lines.append(
             f"| {people} people share it | {servers['exact']:.1%} | {servers['Discreet']:.1%} | {ratio[0]} | {ratio[1]} "
-            f"| {cpu_s:.1f} |"
+            f"| {ratio[2]} | {cpu_s:.1f} |"
         )
     return lines
 
