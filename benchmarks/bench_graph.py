@@ -11,7 +11,7 @@ from results import write_section
 
 HERE = Path(__file__).resolve().parent
 #: Each is a file graph_NAME.py that prints its tables.
-PARTS = ("speed", "spread", "triangles", "traits")
+PARTS = ("speed", "spread", "triangles", "traits", "ladders")
 
 
 def told(name: str) -> str:

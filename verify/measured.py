@@ -70,9 +70,10 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "permute-and-flip":
         epsilon = positive(ratio(event["epsilon"]))
         return epsilon, epsilon**2 / 2, none
-    if kind == "ladder":  # rungs at least `floor` wide, which move by `step`: so does the sum of weights, over `floor`
-        decay = positive(ratio(event["decay"]))
-        return decay + positive(whole(event["step"])) / positive(whole(event["floor"])), decay**2 / 2, none
+    if kind == "ladder":  # rungs at least `floor` wide, which move by `step`: so does the sum of weights
+        decay, step = positive(ratio(event["decay"])), positive(whole(event["step"]))
+        far = positive(whole(event["floor"])) - step / 2 + step / decay + decay / 2
+        return decay + step * (6 * far + step) / (far * (6 * far + 4 * step)), decay**2 / 2, none
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))

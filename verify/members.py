@@ -44,8 +44,8 @@ INSIDE = {  # objects inside those
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
     "shape": {
-        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "labelled",
-        "label_limit",
+        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "planned",
+        "labelled", "label_limit",
     },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }  # fmt: skip

@@ -26,7 +26,10 @@ EXAMPLES = [
     (GaussianEvent(sigma2=Fraction(8), l2_squared=4), Loss(epsilon=None, rho=Fraction(1, 4))),
     (ExponentialEvent(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 32))),
     (PermuteAndFlipEvent(epsilon=HALF), Loss(epsilon=HALF, rho=Fraction(1, 8))),
-    (LadderEvent(decay=Fraction(5, 12), step=1, floor=12), Loss(epsilon=HALF, rho=Fraction(25, 288))),
+    (
+        LadderEvent(decay=Fraction(5, 12), step=1, floor=12),
+        Loss(epsilon=Fraction(1941685, 4002252), rho=Fraction(25, 288)),
+    ),
     (
         ThresholdEvent(scale=Fraction(2), l1=1, delta=Fraction(1, 10**7)),
         Loss(epsilon=HALF, rho=Fraction(1, 8), delta=Fraction(1, 10**7)),

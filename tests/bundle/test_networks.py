@@ -238,17 +238,18 @@ def test_ranges_that_failed_are_no_release_either(tmp_path, monkeypatch):
         content_of(project, last(project))
 
 
-def test_ladders_of_before_are_read_as_they_were_drawn(tmp_path, monkeypatch):
-    """A release that was stored when ladders had no floor: the same question returns it, and both checkers know it."""
+@pytest.mark.parametrize("without", ["floored", "planned"])
+def test_ladders_of_before_are_read_as_they_were_drawn(tmp_path, monkeypatch, without):
+    """A release that was stored when ladders had no floor, or one decay: the same question returns it, both checkers know it."""
     project = make_friends(tmp_path / "p")
     net = project.graph("friends", nodes="people")
     shape_of = project_network.shape_of
     with monkeypatch.context() as patch:
         patch.setattr(
-            project_network, "shape_of", lambda *given, **more: replace(shape_of(*given, **more), floored=False)
+            project_network, "shape_of", lambda *given, **more: replace(shape_of(*given, **more), **{without: False})
         )
         before = net.stats(epsilon=2, only="triangles,wedges")
-    assert json.loads(project.ledger.answer(before.release))["shape"]["floored"] is False
+    assert json.loads(project.ledger.answer(before.release))["shape"][without] is False
     again = net.stats(epsilon=2, only="triangles,wedges")
     assert (again.release, again.triangles, again.wedges) == (before.release, before.triangles, before.wedges)
     checked(project, before.release, tmp_path / "out")
@@ -268,6 +269,7 @@ def test_a_ladder_that_covers_less_than_one_edge(tmp_path):
     lies = [
         events[-1] | {"step": 1},
         events[-1] | {"floor": 10 * events[-1]["floor"]},
+        events[-1] | {"floor": events[-1]["floor"] + 1},  # it follows from the noisy width
         {"kind": "exponential", "epsilon": "1/9"},
     ]
     for turn, lie in enumerate(lies):

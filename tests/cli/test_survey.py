@@ -73,6 +73,9 @@ def test_two_coins_and_ln_3_are_understood(tmp_path, capsys):
     for wrong in (("--epsilon", "1"), ("--epsilon", "ln 2")):
         code, _, err = say(capsys, tmp_path, *DRINKING[:-2], "--protocol", "two-coins", *wrong)
         assert code == 2 and "Two fair coins cost epsilon ln 3 = 1.09862" in " ".join(err.split())
+    for epsilon, says in (("2", True), ("1.1", False)):
+        code, out, _ = say(capsys, tmp_path, *DRINKING[:-1], epsilon, "--protocol", "two-coins")
+        assert code == 0 and ("so the rest of 2 is not used" in " ".join(out.split())) is says
     code, _, err = say(capsys, tmp_path, "survey", "new", "?", "--choices", "a,b,c", "--protocol", "two-coins")
     assert code == 2 and "Two coins choose between two answers" in err
 

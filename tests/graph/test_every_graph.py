@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from discreet.graph.graph_statistics import AtLeast, Edges, LabelMixing, TraitMixing, Triangles, Wedges
-from discreet.mechanisms.floored_ladder import FlooredLadder
+from discreet.mechanisms.ladder_plan import LadderPlan
 from graph.every import coloured_shapes, exact_graph, pairs, projected, shapes, without
 from graph.test_edge_labels import graph_of, rows_of
 from graph.test_private_trait import Worst, with_traits
@@ -244,12 +244,12 @@ def moves_of(counts):
 
 
 def worst_of(moves, *, step, epsilon=Fraction(1), width_share=Fraction(1, 5)):
-    """The loss of both draws together: a noisy width by Laplace noise, and the ladder whose floor follows from it."""
-    ladder = FlooredLadder.of(epsilon * (1 - width_share), step=step, is_pure=True)
+    """The loss of both draws together: a noisy width by Laplace noise, and the ladder that follows from it."""
+    plan = LadderPlan(epsilon=epsilon * (1 - width_share), step=step, is_pure=True)
     widths = range(-3, 14)  # further below the floor is the same; further above both widths the noise loses the same
     return max(
         float(epsilon * width_share) / step * (abs(noisy - there[1]) - abs(noisy - here[1]))
-        + worst_loss(ladder, *((*each, ladder.above(noisy).floor) for each in (here, there)))
+        + worst_loss(plan.above(noisy), *((*each, plan.above(noisy).floor) for each in (here, there)))
         for here, there in moves
         for noisy in itertools.islice(widths, 0, None, size(4, 1))
     )

@@ -27,7 +27,10 @@ def told(graph, shape, codes, *, beyond):
     noisy = {name: np.full(9, beyond, dtype=np.int64) for name in (*found, "triangles", "wedges")}
     size = Mixing(codes=codes, groups=3, directed=graph.directed).apply(graph).size
     noisy["mixing"] = np.full(size, beyond, dtype=np.int64)
-    return estimates(shape, DrawnStatistics(limit=None, noisy=noisy, laws=found, ladders=ladders(shape, PURE)), codes)
+    plans = ladders(shape, PURE)
+    climbed = {part: plan.above(beyond) for part, plan in plans.items()}
+    drawn = DrawnStatistics(limit=None, noisy=noisy, laws=found, ladders=climbed, plans=plans)
+    return estimates(shape, drawn, codes)
 
 
 @pytest.mark.parametrize("directed", [False, True])

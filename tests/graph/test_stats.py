@@ -101,7 +101,8 @@ def test_the_steps_cost_what_was_reserved(friends, concentrated, epsilon, delta,
     losses = [step.loss for step in held.steps]
     assert held.event.holds(losses)
     if delta is None:
-        assert sum(loss.epsilon for loss in losses) == Fraction(epsilon)
+        # a ladder's decay is a multiple of a part in 1,024
+        assert Fraction(998, 1000) * Fraction(epsilon) < sum(loss.epsilon for loss in losses) <= Fraction(epsilon)
     else:
         spent = sum(loss.rho for loss in losses)
         assert held.event.rho * Fraction(999_999, 1_000_000) < spent <= held.event.rho

@@ -270,3 +270,11 @@ def test_who_is_alone_with_a_shown_value():
     classes = np.array([0, 0, 0, 0, 1, 1])
     assert alone_with_shown_value(ages, classes).tolist() == [True, False, False, True, False, False]
     assert alone_with_shown_value(words, classes).tolist() == [False, False, True, True, True, True]
+
+
+def test_a_star_of_the_data_is_no_suppressed_cell():
+    """A column that has the value `*` would say that a cell was replaced where none was."""
+    starred = pa.table({"age": ["1", "1", "*", "*"], "name": ["a", "a", "b", "b"]})
+    with pytest.raises(UsageError, match=r"'age' has the value '\*'"):
+        anonymize(starred, quasi=["age", "name"], k=2, method="suppression")
+    assert anonymize(starred, quasi=["name"], k=2, method="suppression").suppression.stars == 0

@@ -128,8 +128,8 @@ class LadderEvent:
     """A whole number drawn by a ladder: each rung further out weighs exp(-decay) of the one before, rungs are at least
     `floor` wide, and between neighbours a number's rung moves by at most 1 and the width of rungs by at most `step`.
 
-    Loss: epsilon = decay + step / floor; rho = decay^2 / 2, since its privacy loss has range 2 decay
-    (docs/proofs/ladders.md).
+    Loss: epsilon = `ladder_epsilon`, below decay + step / floor; rho = decay^2 / 2, since its privacy loss has range
+    2 decay (docs/proofs/ladders.md).
     """
 
     decay: Fraction
@@ -355,7 +355,7 @@ def loss(event: Event) -> Loss:
         case PermuteAndFlipEvent(epsilon=epsilon):
             return _pure(epsilon)
         case LadderEvent(decay=decay, step=step, floor=floor):
-            epsilon = decay + Fraction(step, floor)
+            epsilon = ladder_epsilon(decay, step, floor)
             return Loss(epsilon=epsilon, rho=decay**2 / 2, orders=_curve(epsilon))
         case ThresholdEvent(scale=scale, l1=l1, delta=delta):
             return _laplace(scale, l1, delta)
@@ -380,6 +380,19 @@ def loss(event: Event) -> Loss:
             return _sum([loss(part) for part in events])
         case _:
             assert_never(event)
+
+
+def ladder_epsilon(decay: Fraction, step: int, floor: int) -> Fraction:
+    """The epsilon of a ladder: one rung, and what the sum of all weights changes by. It rises with the decay.
+
+    Because: with q = 1 / (e^decay - 1) that sum changes by a factor of at most 1 + step / (floor + step q + 1 / (2 q));
+    q >= 1 / decay - 1/2 and 1 / q >= decay; and ln(1 + x) <= x (6 + x) / (6 + 4 x) (docs/proofs/ladders.md).
+
+    >>> ladder_epsilon(Fraction(1, 2), 1, 10)
+    Fraction(8147, 14006)
+    """
+    change = step / (floor + step * (1 / decay - Fraction(1, 2)) + decay / 2)
+    return decay + change * (6 + change) / (6 + 4 * change)
 
 
 def _pure(epsilon: Fraction) -> Loss:

@@ -403,7 +403,7 @@ def explain_event(event: events.Event, *, person: str) -> list[str]:
         case events.PermuteAndFlipEvent(epsilon=epsilon):
             return [f"a choice by permute-and-flip with epsilon {exact.show(epsilon, up=True)}"]
         case events.LadderEvent(decay=decay, step=step, floor=floor):
-            epsilon = decay + Fraction(step, floor)
+            epsilon = events.ladder_epsilon(decay, step, floor)
             return [f"a number drawn by a ladder with epsilon {exact.show(epsilon, up=True)}"]
         case events.ThresholdEvent(scale=scale, delta=delta):
             return [

@@ -292,7 +292,7 @@ def _check_network(
     if request["unit"] != unit or request["limit"] != limit or not (schema.unit.ends or schema.unit.is_row):
         raise ReplayMismatch("the network has another privacy unit than the declared one")
     chosen = int(steps[0]["chosen"]) if "limit" in request["shares"] else None
-    if list(taken) != expected_events(stored, event, chosen=chosen):
+    if list(taken) != expected_events(stored, event, chosen=chosen, steps=steps):
         raise ReplayMismatch("an event has too little noise for the declared privacy unit")
     return f"every event has enough noise for one {unit}"
 

@@ -52,8 +52,8 @@ _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
     "shape": {
-        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "labelled",
-        "label_limit",
+        "statistics", "unit", "directed", "shares", "nodes", "limit", "counted", "by", "labels", "floored", "planned",
+        "labelled", "label_limit",
     },
     "recipe": {"unit", "shares", "by", "labels", "sizes", "limit"},
 }  # fmt: skip

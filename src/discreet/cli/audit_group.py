@@ -12,7 +12,7 @@ from discreet.cli import terminal
 from discreet.cli.audit import FAILED, measure
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
-from discreet.errors import UsageError
+from discreet.errors import Refused, UsageError
 from discreet.present.cell_text import cell_text
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """Test your queries on pairs of small made-up tables that differ by one person: does any exact number move
-    further than the sensitivity that its noise is made for? Exit code 1 if one does. Free: no private data is read.
+    further than the sensitivity that its noise is made for? Exit code 1 if one does; 3 if a query was refused, and the
+    others hold. Free: no private data is read.
     """
     import discreet
     from discreet.lab import neighbours as lab
@@ -61,6 +62,8 @@ def neighbours(
     terminal.print_result(report.to_data(), report_lines(report), as_json=as_json)
     if not report.holds:
         raise typer.Exit(FAILED)
+    if report.refused:
+        raise typer.Exit(Refused.exit_code)
 
 
 def _progress(number: int) -> None:
@@ -85,14 +88,18 @@ def report_lines(report: NeighbourReport) -> list[str]:
     lines = [
         f"Neighbours differ by {report.unit} of {report.table!r}. The {report.engine} engine counted, before noise.",
     ]
-    for number, question in enumerate(report.questions, start=1):
+    for number, question in zip(report.numbers, report.questions, strict=True):
         lines += ["", *_question_lines(number, question)]
+    for refused in report.refused:
+        lines += ["", f"{refused.number}. {' '.join(refused.text.split())}", f"   REFUSED, not tried: {refused.reason}"]
     broken = sum(not question.holds for question in report.questions)
     verdict = (
         f"{broken} of {len(report.questions)} queries move further than claimed."
         if broken
         else ("No number moved further than its sensitivity.")
     )
+    if report.refused:
+        verdict += f" {len(report.refused)} {'query was' if len(report.refused) == 1 else 'queries were'} refused."
     lines += ["", f"{verdict} Tables were made up: no private data was read, and nothing was charged."]
     return lines + [f"note: {note}" for note in report.notes]
 

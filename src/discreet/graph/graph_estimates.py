@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernel.measurement import Law
-from discreet.mechanisms.floored_ladder import FlooredLadder
+from discreet.mechanisms.floored_ladder import AnyLadder, FlooredLadder
 from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.ladder_plan import AnyPlan, LadderPlan
 
 CONFIDENCE = Fraction(95, 100)
 
@@ -105,8 +106,9 @@ def estimate_ladder_count(
     noisy: int,
     noisy_width: int,
     law: Law,
-    ladder: Ladder | FlooredLadder,
+    ladder: AnyLadder,
     *,
+    plan: AnyPlan,
     widest: int | None = None,
     most: int | None = None,
     confidence: Fraction = CONFIDENCE,
@@ -118,8 +120,10 @@ def estimate_ladder_count(
     Guarantee: the exact count is inside with at least this confidence.
     Because: a tenth of the doubt is that the width is larger than is said here (one side of the law's interval with
         twice that doubt), the rest that the ladder goes beyond its half width for every width up to it. A ladder with a
-        floor says itself how far it goes, over both draws.
+        floor, or the plan that it follows from, says how far both draws go.
     """
+    if isinstance(plan, LadderPlan) and isinstance(ladder, FlooredLadder):
+        return within(noisy, plan.half_width(ladder.floor, law, confidence), most=most)
     if isinstance(ladder, FlooredLadder):
         return within(noisy, ladder.half_width(law, confidence), most=most)
     doubt = 1 - confidence

@@ -40,10 +40,10 @@ WEIGHTS = {
     "in_degrees": 3,
     "mixing": 4,
     "homophily": 4,
-    "triangles_width": 3,  # a fifth of what triangles get in all: measured, the narrowest intervals
-    "triangles": 12,
-    "wedges_width": 1,
-    "wedges": 3,
+    "triangles_width": 7,  # a fifth of what triangles get in all: measured, the narrowest intervals
+    "triangles": 28,
+    "wedges_width": 2,
+    "wedges": 7,
 }
 
 #: What the choice of a limit takes beforehand, where none is declared.
@@ -63,7 +63,8 @@ class GraphShape:
     nodes: how many there are, where they are public. limit: the declared limit on a node's edges. counted: the number
     of nodes is that of a private table's persons. labels: the values of the attribute that edges are sorted by.
     labelled: the rows of edges say which of these their ends have, and `label_limit` edges of a node count at most.
-    floored: the rungs of its ladders have a least width, as all have that are released now.
+    floored: the rungs of its ladders have a least width. planned: and their decay follows from it, as in all that are
+    released now.
     """
 
     statistics: tuple[str, ...]
@@ -78,6 +79,7 @@ class GraphShape:
     floored: bool = False
     labelled: bool = False
     label_limit: int | None = None
+    planned: bool = False
 
     @property
     def chooses(self) -> bool:
@@ -97,6 +99,7 @@ class GraphShape:
             "by": self.by,
             "labels": list(self.labels),
             "floored": self.floored,
+            "planned": self.planned,
         }
 
     @staticmethod
@@ -114,6 +117,7 @@ class GraphShape:
             floored=data.get("floored", False),
             labelled=data.get("labelled", False),
             label_limit=data.get("label_limit"),
+            planned=data.get("planned", False),
         )
 
 
@@ -156,6 +160,7 @@ def shape_of(
         labelled=isinstance(trait, RowLabels),
         label_limit=trait.limit if isinstance(trait, RowLabels) else None,
         floored=True,
+        planned=True,
     )
 
 

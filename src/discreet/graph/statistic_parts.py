@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -30,8 +30,9 @@ from discreet.graph.graph_statistics import (
 from discreet.graph.graph_steps import ONE, GraphSteps, law_of
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import choice_epsilon, pure_epsilon
-from discreet.mechanisms.floored_ladder import FlooredLadder
+from discreet.mechanisms.floored_ladder import AnyLadder, FlooredLadder
 from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.ladder_plan import AnyPlan, LadderPlan
 
 #: What ladders climb to.
 LADDER_COUNTS: Mapping[str, LadderCount] = {"triangles": Triangles(), "wedges": Wedges()}
@@ -39,12 +40,16 @@ LADDER_COUNTS: Mapping[str, LadderCount] = {"triangles": Triangles(), "wedges": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnStatistics:
-    """What was drawn for a release. Noisy, but for the laws. `limit`: the one that held, declared or chosen."""
+    """What was drawn for a release. Noisy, but for the laws. `limit`: the one that held, declared or chosen.
+
+    `plans`: what the ladders were before the widths of their rungs were drawn.
+    """
 
     limit: int | None
     noisy: Mapping[str, NDArray[Any]]
     laws: Mapping[str, Law]
-    ladders: Mapping[str, Ladder | FlooredLadder]
+    ladders: Mapping[str, AnyLadder]
+    plans: Mapping[str, AnyPlan] = field(default_factory=dict)
 
 
 def statistic(part: str, shape: GraphShape, limit: int | None, codes: NDArray[np.int64] | None) -> Statistic:
@@ -98,20 +103,23 @@ def laws(
     return part_laws | ({"persons": law_of(ONE, event, shape.shares["persons"])} if "persons" in shape.shares else {})
 
 
-def ladders(shape: GraphShape, event: ReservationEvent) -> dict[str, Ladder | FlooredLadder]:
+def ladders(shape: GraphShape, event: ReservationEvent) -> dict[str, AnyPlan]:
     """The ladders of the parts that climb, before any floor is known; refuses those that would say nothing."""
     return {
-        part: _ladder(shape.floored, event, shape.shares[part], count.step)
+        part: _ladder(shape, event, shape.shares[part], count.step)
         for part, count in LADDER_COUNTS.items()
         if part in shape.shares
     }
 
 
-def _ladder(floored: bool, event: ReservationEvent, share: Fraction, step: int) -> Ladder | FlooredLadder:
-    """Releases that were stored before ladders had floors are read by those that they were drawn from."""
-    if not floored:
+def _ladder(shape: GraphShape, event: ReservationEvent, share: Fraction, step: int) -> AnyPlan:
+    """Releases that were stored before ladders had floors, or decays of their own, are read as they were drawn."""
+    if not shape.floored:
         return Ladder(epsilon=choice_epsilon(event, share), step=step)
-    return FlooredLadder.of(pure_epsilon(event, share), step=step, is_pure=event.epsilon is not None)
+    epsilon, is_pure = pure_epsilon(event, share), event.epsilon is not None
+    if not shape.planned:
+        return FlooredLadder.of(epsilon, step=step, is_pure=is_pure)
+    return LadderPlan(epsilon=epsilon, step=step, is_pure=is_pure)
 
 
 def widest_rung(part: str, nodes: int | None) -> int | None:
@@ -140,9 +148,12 @@ def draw(drawing: GraphSteps, shape: GraphShape, codes: NDArray[np.int64] | None
         noisy |= dict(zip(parts, drawing.measured(measured_statistics), strict=True))
     if "persons" in shape.shares:
         noisy["persons"] = np.array([drawing.persons(part_laws["persons"])], dtype=object)
-    climbing = ladders(shape, steps.event)
-    for part, ladder in climbing.items():
-        if isinstance(ladder, FlooredLadder):
-            climbing[part] = ladder.above(int(noisy[f"{part}_width"][0]), widest_rung(part, shape.nodes))
+    plans, climbing = ladders(shape, steps.event), {}
+    for part, plan in plans.items():
+        climbing[part] = (
+            plan
+            if isinstance(plan, Ladder)
+            else plan.above(int(noisy[f"{part}_width"][0]), widest_rung(part, shape.nodes))
+        )
         noisy[part] = np.array([drawing.climbed(LADDER_COUNTS[part], climbing[part])], dtype=object)
-    return DrawnStatistics(limit=limit, noisy=noisy, laws=part_laws, ladders=climbing)
+    return DrawnStatistics(limit=limit, noisy=noisy, laws=part_laws, ladders=climbing, plans=plans)

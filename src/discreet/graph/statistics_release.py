@@ -129,7 +129,9 @@ class _EstimateReader:
             case "homophily":
                 return {name: self._homophily()}
             case "clustering":
-                top, bottom = self._climbed("triangles", _BOTH), self._climbed("wedges", _BOTH)
+                shares = (Fraction(3, 4), Fraction(1, 4)) if self.shape.planned else (Fraction(1, 2), Fraction(1, 2))
+                sure, surer = (1 - (1 - CONFIDENCE) * share for share in shares)
+                top, bottom = self._climbed("triangles", sure), self._climbed("wedges", surer)
                 return {name: ratio(top, bottom, times=3.0, most=1.0)}
             case _:
                 return {name: self._climbed(name, CONFIDENCE)}
@@ -208,6 +210,7 @@ class _EstimateReader:
             int(self.drawn.noisy[f"{name}_width"][0]),
             self.drawn.laws[f"{name}_width"],
             self.drawn.ladders[name],
+            plan=self.drawn.plans[name],
             widest=widest_rung(name, nodes),
             most=most,
             confidence=confidence,

@@ -24,8 +24,8 @@ from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps, choice_epsilon
 from discreet.kernel.project_session import Session
-from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.ladder_plan import AnyPlan, LadderPlan
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.tables.table_reservation import ReservationTerms, reserve
 
@@ -36,7 +36,7 @@ KIND = "graph"
 EXAMPLES = (10, 100, 1000)
 
 #: Of a shape, what is no part of the question.
-_NOT_ASKED = ("shares", "floored")
+_NOT_ASKED = ("shares", "floored", "planned")
 
 #: Where a limit is chosen, errors are told as if it were this.
 _LIMIT = 32
@@ -72,7 +72,7 @@ class GraphQuote:
     event: ReservationEvent
     limit: int | None
     laws: dict[str, Law]
-    ladders: dict[str, Ladder | FlooredLadder]
+    ladders: dict[str, AnyPlan]
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -97,11 +97,14 @@ class GraphQuote:
         return part_data | {"mechanism": "exponential", "plus_minus": None}
 
 
-def _ladder_error(ladder: Ladder | FlooredLadder, first: int, law: Law) -> int:
+def _ladder_error(ladder: AnyPlan, first: int, law: Law) -> int:
     """How far from a count its noise is at most, where an edge moves it by `first`, and that is what is measured."""
     if isinstance(ladder, Ladder):
         return ladder.half_width(CONFIDENCE, most=first)
-    return ladder.above(first).half_width(law, CONFIDENCE)
+    above = ladder.above(first)
+    if isinstance(ladder, LadderPlan):
+        return ladder.half_width(above.floor, law, CONFIDENCE)
+    return above.half_width(law, CONFIDENCE)
 
 
 def quote(request: GraphRequest, event: ReservationEvent) -> GraphQuote:

@@ -241,6 +241,27 @@ def test_refusals(project, capsys, tmp_path):
     assert call([*words, str(tmp_path / "odd.sql")]) == 2 and "UTF-8" in capsys.readouterr().err
 
 
+def test_a_refused_question_is_reported_and_the_others_are_tried(project, capsys, tmp_path):
+    texts = ["SELECT note FROM visits", COUNT, "SELECT count(*) FROM houses", "SELECT nothing FROM visits", SUM]
+    (tmp_path / "q.sql").write_text(";\n".join(texts))
+    words = ["audit", "neighbours", "--table", "visits", "--project", str(project.folder), "--tries", "2"]
+    assert call([*words, "--questions", str(tmp_path / "q.sql")]) == 3
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1. SELECT note FROM visits REFUSED, not tried:" in shown and "3 queries were refused." in shown
+    assert f"2. {COUNT} holds" in shown and f"5. {SUM} holds" in shown and "about 'houses'" in shown
+    assert call([*words, "--questions", str(tmp_path / "q.sql"), "--json"]) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert [each["number"] for each in data["refused"]] == [1, 3, 4] and data["holds"]
+    assert [each["question"] for each in data["questions"]] == [COUNT, SUM]
+
+
+def test_a_claim_that_fails_beside_a_refusal_is_exit_code_1(project, capsys, tmp_path, monkeypatch):
+    (tmp_path / "q.sql").write_text(f"SELECT note FROM visits; {SUM}")
+    monkeypatch.setattr(neighbours.NeighbourReport, "holds", False)
+    words = ["audit", "neighbours", "--table", "visits", "--project", str(project.folder), "--tries", "1"]
+    assert call([*words, "--questions", str(tmp_path / "q.sql")]) == 1
+
+
 def test_the_same_try_makes_the_same_tables(project):
     tables = {"visits": project.file.tables["visits"], "items": project.file.tables["items"]}
     one, two, other = (WorldMaker(tables=tables, random=Random(seed)).make() for seed in ("1", "1", "2"))

@@ -116,6 +116,23 @@ const JOBS = {
     return { donations, stored: Object.fromEntries(storage.entries) };
   },
 
+  /** {locks} -> what is left of a hundred works of two tabs that each read a number, wait, and write one more. */
+  tabs: async ({ locks }) => {
+    let last = Promise.resolve();
+    const queue = (name, work) => (last = last.then(work, work));
+    const navigator = locks ? { locks: { request: queue } } : {};
+    Object.defineProperty(globalThis, "navigator", { value: navigator, configurable: true });
+    const storage = new Memory();
+    const tabs = [new client.Device({ storage }), new client.Device({ storage })];
+    const work = async () => {
+      const before = Number(storage.getItem("number"));
+      await new Promise((go) => setTimeout(go, 0));
+      storage.setItem("number", String(before + 1));
+    };
+    await Promise.all(Array.from({ length: 100 }, (_, turn) => tabs[turn % 2].alone(work)));
+    return Number(storage.getItem("number"));
+  },
+
   /** [{parameters, periods}] -> [loss] */
   losses: (cases) =>
     cases.map(({ parameters, periods }) =>
@@ -128,4 +145,4 @@ const JOBS = {
 };
 
 const job = JOBS[process.argv[2]];
-process.stdout.write(JSON.stringify(job(JSON.parse(readFileSync(0, "utf8")))));
+process.stdout.write(JSON.stringify(await job(JSON.parse(readFileSync(0, "utf8")))));

@@ -174,3 +174,8 @@ def test_a_faulty_browser_is_caught(tmp_path: Path, right: str, wrong: str, what
     check, give = checks.get(what, (check_fresh, six_fresh))
     with pytest.raises(AssertionError):
         check(give(faulty))
+
+
+def test_two_tabs_go_one_after_the_other_where_the_browser_has_locks() -> None:
+    assert run("tabs", {"locks": True}) == 100
+    assert run("tabs", {"locks": False}) < 100  # as without `alone`: each tab reads what the other is about to change

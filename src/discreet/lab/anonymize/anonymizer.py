@@ -195,6 +195,8 @@ def _suppress_cells(
             "suppression of single cells is for k alone, not for l or t",
             hint=Message(Flag("method", "mondrian"), " accepts them"),
         )
+    if style == "stars":
+        _refuse_stars(hidden)
     made = suppress_cells(hidden, criteria.k, sensitive=kept)
     if style != "stars":
         return _label_by_class(hidden, made.classes, style, suppression=made)
@@ -210,6 +212,16 @@ def _suppress_cells(
         loss=made.stars / (rows * len(hidden)),
         suppression=made,
     )
+
+
+def _refuse_stars(hidden: Sequence[CodedColumn]) -> None:
+    """A cell that has a star of its own would look like one that was replaced."""
+    starred = [column.name for column in hidden if ANY in column.texts()]
+    if starred:
+        raise UsageError(
+            f"the column {starred[0]!r} has the value '{ANY}', which is how a suppressed cell is written",
+            hint="write another word for it in your table, then try again",
+        )
 
 
 def _label_by_class(

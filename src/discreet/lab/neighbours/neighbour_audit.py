@@ -22,7 +22,7 @@ from discreet.lab.neighbours.generated_values import Literals
 from discreet.lab.neighbours.generated_world import MOST_ROWS, WorldMaker
 from discreet.lab.neighbours.neighbour_law import NeighbourLaw, price_of
 from discreet.lab.neighbours.neighbour_pair import NeighbourViolation, Pair
-from discreet.lab.neighbours.question_report import NeighbourReport, QuestionReport, Violation
+from discreet.lab.neighbours.question_report import NeighbourReport, QuestionReport, RefusedQuestion, Violation
 from discreet.lab.neighbours.source_rows import Row, World
 from discreet.rehearse.rehearsal_rows import declared_tables
 from discreet.schema.address import DEFAULT
@@ -63,7 +63,8 @@ def audit(
     """Try questions about a declared table on generated neighbours, before noise. Free: nothing private is read.
 
     `questions`: SQL, several statements in one text or one in each. `engine`: duckdb, memory or an address; by default
-    where the table lives. `progress`: is told the number of each try.
+    where the table lives. `progress`: is told the number of each try. A question that is refused is reported, and the
+    others are tried; if all are refused, the first refusal is raised.
     """
     if not 1 <= tries <= MOST_TRIES:
         raise UsageError(
@@ -86,6 +87,7 @@ def audit(
         unit=str(world.tables[world.name].schema.unit),
         tries=tries,
         questions=tuple(tester.reports),
+        refused=world.refused,
         notes=world.notes(),
     )
 
@@ -114,6 +116,7 @@ class _AuditedTables:
     catalog: Catalog
     queries: tuple[ParsedQuery, ...]
     literals: Literals
+    refused: tuple[RefusedQuestion, ...] = ()
 
     @staticmethod
     def of(project: Project, name: str, statements: Sequence[str]) -> _AuditedTables:
@@ -125,19 +128,30 @@ class _AuditedTables:
             each: replace(entry, schema=plain[each].schema) if each in plain else entry
             for each, entry in catalog.items()
         }
-        queries = tuple(parse_query(text, catalog) for text in statements)
+        queries, refusals = [], {}
+        for number, text in enumerate(statements, start=1):
+            try:
+                query = parse_query(text, catalog)
+                _check_table(number, query, name)
+                price_of(query, gaussian=False)
+                queries.append(query)
+            except (Refused, UsageError) as problem:
+                refusals[number] = problem
+        if not queries:
+            raise next(iter(refusals.values()))
         needed: dict[str, Table] = {}
-        for number, query in enumerate(queries, start=1):
-            names = [scan.table for scan in query.tables]
-            if name not in names:
-                raise UsageError(
-                    f"question {number} is about {names[0]!r}, not about {name!r}",
-                    hint=Message(Command("audit neighbours", Flag("table", names[0]))),
-                )
-            for each in names:
-                needed |= {step.name: step for step in (plain[each], *path_of(plain[each], plain))}
+        for each in [scan.table for query in queries for scan in query.tables]:
+            needed |= {step.name: step for step in (plain[each], *path_of(plain[each], plain))}
         return _AuditedTables(
-            name=name, tables=needed, catalog=catalog, queries=queries, literals=_literals(statements)
+            name=name,
+            tables=needed,
+            catalog=catalog,
+            queries=tuple(queries),
+            literals=_literals([query.text for query in queries]),
+            refused=tuple(
+                RefusedQuestion(number=number, text=statements[number - 1], reason=str(problem))
+                for number, problem in refusals.items()
+            ),
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -147,6 +161,15 @@ class _AuditedTables:
             f"{table.name!r} has rows_per_person = {table.schema.unit.rows:,}, and a generated person has at most "
             f"{MOST_ROWS} rows: the largest change cannot be seen"
             for table in many
+        )
+
+
+def _check_table(number: int, query: ParsedQuery, name: str) -> None:
+    names = [scan.table for scan in query.tables]
+    if name not in names:
+        raise UsageError(
+            f"question {number} is about {names[0]!r}, not about {name!r}",
+            hint=Message(Command("audit neighbours", Flag("table", names[0]))),
         )
 
 

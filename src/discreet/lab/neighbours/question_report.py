@@ -131,6 +131,18 @@ class QuestionReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedQuestion:
+    """A question that Discreet would not answer, so nothing of it was tried. `number`: its place among all of them."""
+
+    number: int
+    text: str
+    reason: str
+
+    def to_data(self) -> dict[str, Any]:
+        return {"number": self.number, "question": self.text, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourReport:
     """All questions about a table. `unit`: whose presence is hidden, in words."""
 
@@ -139,11 +151,19 @@ class NeighbourReport:
     unit: str
     tries: int
     questions: tuple[QuestionReport, ...]
+    refused: tuple[RefusedQuestion, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
+        """Of those that were tried."""
         return all(question.holds for question in self.questions)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The places of those that were tried, among all questions."""
+        refused = {question.number for question in self.refused}
+        return [number for number in range(1, len(self.questions) + len(refused) + 1) if number not in refused]
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -153,6 +173,7 @@ class NeighbourReport:
             "tries": self.tries,
             "holds": self.holds,
             "questions": [question.to_data() for question in self.questions],
+            "refused": [question.to_data() for question in self.refused],
             "notes": list(self.notes),
         }
 

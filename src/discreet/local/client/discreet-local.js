@@ -1312,8 +1312,9 @@ export class Periods {
  *     the sum of `once` and `epsilon`.
  * The answer itself is not stored: only its HMAC under a random key of this browser, which hides it from
  * a glance, though not from one who takes both and tries every choice. A survey whose randomizer changes is a new
- * question, and counts anew. (Browsers have no lock for storage: two tabs that answer in the same instant can each
- * flip. Both reports then carry one id, and the collector counts the first.)
+ * question, and counts anew. (Two tabs that answer in the same instant could each flip: `alone` lets one go first,
+ * where the browser has locks. A browser without them, or one that shows a tab late what another has stored, can still
+ * flip twice. Both reports then carry one id, and the collector counts the first.)
  *
  * `lifetime` is the most that all answers may cost, `limit` how many new reports may be drawn in the last `period`
  * (in seconds).
@@ -1330,6 +1331,12 @@ export class Device {
     }
     this.source = source;
     [this.most, this.limit, this.periodMs] = [lifetime, limit, 1000 * period];
+  }
+
+  /** What `work` returns, while no other tab of this site is in a work of its own. */
+  async alone(work) {
+    const { locks } = globalThis.navigator ?? {};
+    return locks ? locks.request(`${PREFIX}device`, () => work()) : work();
   }
 
   /**

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
+from discreet import exact
 from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.survey_definition import protocol_classes
 from discreet.surveys.protocols.choice_randomizer import check_choices
@@ -70,7 +72,8 @@ def design_randomizer(
 ) -> RandomizerDesign:
     """The protocol that was asked for, or the best one for such answers."""
     if protocol is not None:
-        return RandomizerDesign(randomizer=_make_randomizer(protocol, answers, epsilon), because="you chose it")
+        randomizer = _make_randomizer(protocol, answers, epsilon)
+        return RandomizerDesign(randomizer=randomizer, because="you chose it" + _unused(randomizer, epsilon))
     if answers.choices is not None:
         from discreet.surveys.protocols.coins import check_epsilon
         from discreet.surveys.protocols.protocol_registry import best_protocol
@@ -82,6 +85,18 @@ def design_randomizer(
         return RandomizerDesign(randomizer=_make_randomizer("hadamard-sketch", answers, epsilon), because=because)
     because = "it has the smallest worst-case error of the mean"
     return RandomizerDesign(randomizer=_make_randomizer("hybrid", answers, epsilon), because=because)
+
+
+def _unused(randomizer: Randomizer, epsilon: object) -> str:
+    """Two coins always cost ln 3, whatever was offered."""
+    if epsilon is None or randomizer.protocol != FIXED_EPSILON:
+        return ""
+    from discreet.surveys.protocols.coins import check_epsilon
+
+    offered = check_epsilon(epsilon)
+    if offered <= randomizer.epsilon + Fraction(1, 100):  # 1.1, for ln 3
+        return ""
+    return f"; its two fair coins always cost epsilon ln 3, so the rest of {exact.show(offered)} is not used"
 
 
 def _make_randomizer(protocol: str, answers: AnswerDomain, epsilon: object) -> Randomizer:

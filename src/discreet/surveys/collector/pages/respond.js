@@ -158,14 +158,16 @@ function tokenHere() {
 
 // ---------------------------------------------------------------- what will be sent
 
-function review(event) {
+async function review(event) {
   event.preventDefault();
   const value = chosen();
   if (value === null) return say("Please choose an answer first.");
   if (survey.token && !token()) return say("This survey needs your invitation code.");
   say();
   try {
-    donation = survey.periods ? device.donate(survey, value) : device.answer(survey, value);
+    donation = await device.alone(() =>
+      survey.periods ? device.donate(survey, value) : device.answer(survey, value),
+    );
   } catch (error) {
     if (error instanceof Refused) return say(error.message);
     throw error;
@@ -301,7 +303,7 @@ async function send() {
   const body = { version: 1, survey: id, id: donation.id, report: toBase64(donation.report) };
   if (survey.token) body.token = token();
   try {
-    if (survey.periods) device.leaving(donation);
+    if (survey.periods) await device.alone(() => device.leaving(donation));
     const answer = await ask(`/collect/${id}`, body);
     if (answer.ok || answer.body.repeated) {
       if (survey.periods) device.arrived(donation);

@@ -1,0 +1,90 @@
+"""Examples of the lecture notes that have figures: ratings with a defence, differencing of several people, a survey's days.
+
+    ./do bench notes
+
+CPU seconds are those of a whole process of the command, with its start.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+from results import write_section
+
+RATINGS = {
+    "eight known": (),
+    "eight known, none of the 500 most rated": ("--outside-top", "500"),
+    "a sample of 10% is published, 20% of its ratings changed": ("--sample", "0.1", "--perturb", "0.2"),
+}
+#: A yes-or-no question, twice a day for four weeks.
+SURVEY = ("--choices", "yes,no", "--protocol", "two-coins", "--every", "day", "--donations", "2", "--periods", "28")
+
+
+def told(*words: str) -> tuple[dict[str, Any], float]:
+    """What a command prints as JSON, and its CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *words, "--json"], stdout=subprocess.PIPE, text=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(done.stdout), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def ratings() -> list[str]:
+    """Who is found by a few ratings, of 500 people looked for."""
+    lines = ["| attack ratings | found | CPU s |", "|---|---:|---:|"]
+    for name, words in RATINGS.items():
+        data, cpu_s = told("attack", "ratings", *words)
+        lines.append(f"| {name} | {data['success']:.1%} | {cpu_s:.1f} |")
+    return lines
+
+
+def differencing() -> list[str]:
+    """How far two answers differ for people who share a secret: the ratio of likelihoods, and how often it is guessed."""
+    lines = [
+        "| attack differencing, epsilon 1 | exact | Discreet | ratio measured | at least (95%) | allowed, e^k | CPU s |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for people in (1, 2, 4):
+        data, cpu_s = told("attack", "differencing", *([] if people == 1 else ["--people", str(people)]))
+        servers = {server["server"]: server["success"] for server in data["details"]["servers"]}
+        group = data["details"].get("group") or {}
+        names = ("factor_measured", "factor_at_least", "factor_bound")
+        ratio = [f"{group[name]:.1f}" if name in group else "–" for name in names]
+        lines.append(
+            f"| {people} people share it | {servers['exact']:.1%} | {servers['Discreet']:.1%} | {ratio[0]} | {ratio[1]} "
+            f"| {ratio[2]} | {cpu_s:.1f} |"
+        )
+    return lines
+
+
+def periods() -> list[str]:
+    """What a device loses over 28 days, by its coins."""
+    lines = [
+        "| survey, two coins, twice a day, 28 days | one donation | all, one answer | all, answers change | CPU s |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-notes-") as folder:
+        for coins in ("memoized", "fresh"):
+            data, cpu_s = told("survey", "new", "Slept badly?", *SURVEY, "--coins", coins, "--project", folder)
+            loss = data["loss"]
+            figures = [loss.get(name) for name in ("donation", "unchanged", "over_survey")]
+            shown = " | ".join("–" if each is None else f"{each:.3f}" for each in figures)
+            lines.append(f"| {coins} | {shown} | {cpu_s:.1f} |")
+    return lines
+
+
+def main() -> None:
+    """Measure, print and keep."""
+    text = "\n\n".join("\n".join(part()) for part in (ratings, differencing, periods))
+    print(text)
+    write_section("notes", text)
+
+
+if __name__ == "__main__":
+    main()
