@@ -89,6 +89,7 @@ def laplace_divergence(scale: Fraction, shift: int, order: int) -> Decimal:
     return divergence([mass(k) for k in places], [mass(k - shift) for k in places], order)
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize(("scale", "l1"), [("1/2", 1), ("2", 1), ("2", 3), ("7/3", 7), ("5", 2), ("1/3", 4)])
 @pytest.mark.parametrize("order", ORDERS)
 def test_discrete_laplace_costs_exactly_this(scale, l1, order):
@@ -258,6 +259,7 @@ def greedy(transcript):
     return Fraction(1, 3) if sum(transcript) * 2 >= len(transcript) else Fraction(1, 20)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("accounting", ["renyi", "either", "pure", "zcdp"])
 def test_an_adaptive_analyst_learns_no_more_than_the_limit(accounting):
     limit = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 20), delta_keys=Fraction(0), accounting=accounting)

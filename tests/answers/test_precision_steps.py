@@ -211,6 +211,7 @@ COVERED = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("text", "within", "exact", "runs"), COVERED)
 def test_intervals_hold_as_often_as_is_proved(still, text, within, exact, runs):
     assert misses(Market(still, text), within, float(exact), runs, at_most=1) <= bound(runs)
