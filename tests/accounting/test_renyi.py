@@ -259,7 +259,6 @@ def greedy(transcript):
     return Fraction(1, 3) if sum(transcript) * 2 >= len(transcript) else Fraction(1, 20)
 
 
-@pytest.mark.thin(2)
 @pytest.mark.parametrize("accounting", ["renyi", "either", "pure", "zcdp"])
 def test_an_adaptive_analyst_learns_no_more_than_the_limit(accounting):
     limit = Guarantee(epsilon=Fraction(1), delta=Fraction(1, 20), delta_keys=Fraction(0), accounting=accounting)

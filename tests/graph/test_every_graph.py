@@ -90,7 +90,6 @@ def colourings(nodes, groups):
     ]
 
 
-@pytest.mark.thin(8)
 @pytest.mark.parametrize("alike", [False, True], ids=["matrix", "alike"])
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 @pytest.mark.parametrize("groups", [2, 3])

@@ -99,7 +99,7 @@ def moved(folder, world, kind, budget, *, rows=40, gone=3):
     return far
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("budget", [PURE, DELTA], ids=["pure", "delta"])
 @pytest.mark.parametrize("kind", ["aim", "independent", "privbayes", "mst"])
 @pytest.mark.parametrize("world", WORLDS)

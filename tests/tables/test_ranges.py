@@ -49,7 +49,6 @@ def seen(monkeypatch):
     return found
 
 
-@pytest.mark.thin(2)
 @pytest.mark.parametrize("strategy", ["best", "identity", "binary", "adaptive"])
 def test_a_person_moves_what_is_measured_by_no_more_than_is_paid_for(tmp_path, seen, strategy):
     """Exact neighbours on the real engine: without a person, and with one of many rows."""

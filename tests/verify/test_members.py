@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from verify.forger import forged, store, stored
-from verify.forging import checker, signed_again, verdicts, worst
+from verify.forging import checker, signed_again, worst
 
 #: Bundles are made once for all tests of this folder, by whichever comes first.
 
