@@ -148,6 +148,7 @@ def test_all(python: Path) -> None:
     call(python, "-m", "ruff", "check", ".")
     call(python, "-m", "ruff", "format", "--check", ".")
     programs()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each worker compiles pytest and hypothesis anew
     with tempfile.TemporaryFile("w+") as told:
         beside = [
             subprocess.Popen(list(map(str, words)), cwd=ROOT, stdout=told, stderr=told) for words in slow_checks(python)

@@ -188,6 +188,7 @@ def fullest(history):
     return [max(each) for each in zip(*(held(history, number) for number in range(len(RECORDS))), strict=True)]
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("seed", range(16))
 def test_no_accepted_charge_leaves_a_record_over_in_every_arm(seed):
     source = random.Random(seed)
@@ -238,6 +239,7 @@ def any_event(source):
     return LaplaceEvent(scale=Fraction(source.randint(1, 900), source.randint(1, 20)), l1=source.randint(1, 30))
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("old_anchor", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_what_a_rollback_forgot_is_charged_in_every_arm(seed, old_anchor):

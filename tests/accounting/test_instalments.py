@@ -54,6 +54,7 @@ def worst_divergence(s1, s2, moves, order):
     return sum(max(divergence(y1, move) for y1 in range(-3 * move, 4 * move + 1)) for move in moves)
 
 
+@pytest.mark.thin(15)
 @pytest.mark.parametrize(("s1", "s2"), [(4, 2), (3, Fraction(5, 2)), (8, 1)])
 @pytest.mark.parametrize("order", [8, 24])
 @pytest.mark.parametrize("moves", [(1,), (2,), (3,), (1, 1), (-1, 2)])

@@ -89,6 +89,7 @@ def laplace_divergence(scale: Fraction, shift: int, order: int) -> Decimal:
     return divergence([mass(k) for k in places], [mass(k - shift) for k in places], order)
 
 
+@pytest.mark.thin(12)
 @pytest.mark.parametrize(("scale", "l1"), [("1/2", 1), ("2", 1), ("2", 3), ("7/3", 7), ("5", 2), ("1/3", 4)])
 @pytest.mark.parametrize("order", ORDERS)
 def test_discrete_laplace_costs_exactly_this(scale, l1, order):

@@ -29,6 +29,7 @@ def test_counts_and_sums_are_whole_and_never_negative_and_keep_their_total(shop)
             assert sum(numbers) == max(0, (low + high) // 2)  # the sum of the unbiased numbers, with all their digits
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     "grouping",
     [

@@ -139,6 +139,7 @@ def test_rows_in_any_power_of_two_lie_within_the_ends():
 
 
 #: What a fit of epsilon 1 over 12 undeclared columns gives each: of a pure epsilon, and of rho at a delta of 1e-6.
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("column", [COST, NumberColumn(name="x", type="integer")])
 @pytest.mark.parametrize("is_pure", [True, False])
 def test_zeros_and_ones_keep_both_at_what_a_fit_of_twelve_columns_gives(column, is_pure):

@@ -230,6 +230,7 @@ def test_batches_with_gaussian_noise(tmp_path, given, seed):
     assert any(seen) and all(rho <= Fraction(1, 2) for rho in seen)
 
 
+@pytest.mark.deep
 def test_a_planted_bug_is_caught_with_gaussian_noise(tmp_path, given, monkeypatch):
     """A batch that takes a person to have a third of the rows."""
     whole = AddedRows.most_added

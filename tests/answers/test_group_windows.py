@@ -152,6 +152,7 @@ def coverage(name, runs, confidence=Fraction(95, 100)):
     return np.where(np.isnan(exact), np.nan, ((low <= exact) & (exact <= high) | unbounded).mean(axis=0))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", COLUMNS)
 def test_intervals_cover(name):
     found = coverage(name, size(4_000, 20_000))
@@ -196,6 +197,7 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_it_means_what_it_means_to_duckdb(shop, source, text):
     release = shop.sql(text).ask(epsilon=1000)

@@ -23,6 +23,7 @@ def spent(project):
     return project.ledger.account_status("patients").spent.epsilon
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", [COUNT, BY_SEX, f"{COUNT} WHERE smoker"])
 @pytest.mark.parametrize("widths", [(400, 200), (400, 350, 90), (300, 299)])
 def test_instalments_cost_what_the_last_width_costs_at_once(tmp_path, text, widths):

@@ -28,6 +28,7 @@ AGGREGATES = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("text", AGGREGATES)
 def test_it_means_what_it_means_to_duckdb(shop, source, text):
     release = shop.sql(f"select {text} as x from orders").ask(epsilon=1000)

@@ -74,7 +74,7 @@ WISHES = [
 ]
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(("text", "within"), WISHES)
 def test_every_kind_of_number_is_as_precise_as_wished(project, text, within):
     answer = project.sql(text).ask(within=within, at_most=5)
@@ -211,6 +211,7 @@ COVERED = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("text", "within", "exact", "runs"), COVERED)
 def test_intervals_hold_as_often_as_is_proved(still, text, within, exact, runs):
     assert misses(Market(still, text), within, float(exact), runs, at_most=1) <= bound(runs)
@@ -244,6 +245,7 @@ def test_top_ups_are_read_at_a_higher_confidence(still):
 # avg of a boolean at a large epsilon
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("epsilon", [150, 181, 200, 400])
 @pytest.mark.parametrize("extra", ["", 'person = "note"\nrows_per_person = 5\n'])
 def test_the_average_of_a_boolean_at_a_large_epsilon(tmp_path, epsilon, extra):
@@ -279,6 +281,7 @@ def test_what_the_budget_does_not_hold_is_not_offered():
     assert "at-most 58" in str(note)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("text", "within"), [(COUNT, "2%"), (AVERAGE, "2"), ("select median(age) from patients", "3")])
 def test_a_top_up_that_is_read_again_has_the_intervals_that_were_given(project, monkeypatch, tmp_path, text, within):
     """They were narrower, for the asked confidence: what was bought after a failed aim must miss less often."""

@@ -34,7 +34,7 @@ SAME = [
 ]
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", SAME)
 def test_the_answer_is_duckdbs(shop, source, text):
     mine = shop.sql(text).ask(epsilon=EPSILON).rows

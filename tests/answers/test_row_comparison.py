@@ -59,6 +59,7 @@ def coverage(output, operation, runs):
     return held / runs
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("operation", ["difference", "ratio"])
 @pytest.mark.parametrize("output", [COUNT, MEAN], ids=["count", "mean"])
 def test_intervals_cover(output, operation):

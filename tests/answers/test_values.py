@@ -78,7 +78,7 @@ def close(found, expected, ends):
     return ends[0] - slack <= expected <= ends[1] + slack
 
 
-@pytest.mark.thin(14)
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("text", SAME)
 def test_answers_are_those_of_sql(shop, source, text):
     release = shop.sql(text).ask(epsilon=EPSILON)

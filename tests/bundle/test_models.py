@@ -169,6 +169,7 @@ def test_a_pure_release_needs_no_other_words(tmp_path):
     assert "In other words" not in files["card.html"].decode() and "chart.svg" in files
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("budget", ["{ epsilon = 90 }", "{ epsilon = 90, delta = 1e-5 }"], ids=["pure", "delta"])
 @pytest.mark.parametrize("person", ["", 'person = "id"\nrows_per_person = 3'], ids=["rows", "persons"])
 def test_a_model_of_columns_that_nobody_declared_is_sound(budget, person, tmp_path):

@@ -127,6 +127,7 @@ def test_a_step_measured_what_the_release_says(name, contents, tmp_path):
     assert [check.name for check in checked(lie, tmp_path / "lie").checks if check.holds is False] == ["noise"]
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("rows", [1, 3])
 def test_bounds_that_a_description_bought_are_derived_again(tmp_path, rows):
     """Choices of ends, too: they follow from the declaration and from what was drawn before them."""

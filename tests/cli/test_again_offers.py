@@ -30,6 +30,7 @@ def plus_minus(text):
     return re.search(r"± (\S+)", text)[1]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "words",
     [

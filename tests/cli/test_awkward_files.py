@@ -210,7 +210,7 @@ def check_answers(capsys, folder, shape):
     assert data["rows"][0][0] == int(chosen(shape.frame).sum())
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @KINDS
 def test_by_the_talk_on_a_terminal(folder, capsys, kind):
     shape = SHAPES[kind]
@@ -235,6 +235,7 @@ def test_by_the_talk_on_a_terminal(folder, capsys, kind):
     check_answers(capsys, folder, shape)
 
 
+@pytest.mark.thin(5)
 @KINDS
 def test_by_flags_without_a_terminal(folder, capsys, kind):
     shape = SHAPES[kind]
@@ -271,6 +272,7 @@ def test_by_a_code_book(folder, capsys, kind):
     check_answers(capsys, folder, shape)
 
 
+@pytest.mark.deep
 def test_sixty_columns_fit_on_a_screen(folder):
     SHAPES["60 columns"].write(folder / "survey.csv")
     screen = Terminal(folder, "add", "survey.csv")

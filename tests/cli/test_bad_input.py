@@ -146,7 +146,7 @@ def test_wrong_usage(tmp_path, capsys, words, monkeypatch):
     assert code == 0 and data["tables"]["patients"]["spent"]["epsilon"] == 0
 
 
-@pytest.mark.thin(15)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -50,6 +50,7 @@ def test_what_everything_costs_adds_up_to_what_is_spent(tmp_path, capsys):
     assert Fraction(total) + Fraction(left) == pytest.approx(10, abs=1e-4)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "words",
     [

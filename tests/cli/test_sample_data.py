@@ -35,6 +35,7 @@ def test_a_wrong_name_gives_the_list(tmp_path, capsys):
     assert "one of: clinic, visits, offenders, census, network" in err
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_what_it_prints_next_can_be_typed_and_every_table_answers(tmp_path, capsys, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

@@ -40,6 +40,7 @@ print(code, *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stder
     return set(names)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("words", [["--help"], ["query", "--help"], ["serve", "--help"], ["--version"]], ids=" ".join)
 def test_help_loads_no_engine(words, tmp_path):
     assert loaded(words, tmp_path) == set()

@@ -132,6 +132,7 @@ def test_the_verbs_write_files(project, capsys, tmp_path):
     assert (code, out) == (2, "") and "try: discreet stream show visits s -o FILE" in err
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("words", "hint"),
     [

@@ -71,7 +71,7 @@ def printed(monkeypatch, encoding, folder, *words):
     return code, out.buffer.getvalue()
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_prints_in_every_encoding(monkeypatch, clinic, verb, encoding):
@@ -177,6 +177,7 @@ def test_a_full_disk_loses_nothing_that_was_paid_for(clinic):
         assert discreet.open(clinic).sql(words[1]).ask(epsilon=1).cached
 
 
+@pytest.mark.deep
 def test_a_reader_that_went_away_is_no_fault(clinic):
     reading, writing = os.pipe()
     os.close(reading)

@@ -110,6 +110,7 @@ def test_drowned_cells_are_greyed_and_said(browser, project):
     assert 'class="number drowned"' in shown and "(below the noise)" in shown
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -17,6 +17,7 @@ def by_server(found):
     return {each["server"]: each for each in found.details["servers"]}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("tale", differencing.TALES)
 def test_what_falls_and_what_stands(tale):
     found = differencing.attack(tale=tale, targets=size(250, 1000))
@@ -76,6 +77,7 @@ def test_wrong_wishes():
             differencing.attack(**{"targets": 4, **wrong})
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("people", [2, 4])
 def test_people_who_share_a_secret_have_k_times_epsilon(people):
     """X - Y is 0 or k: group privacy. The factor of one count is exactly e^(k epsilon), and is measured near it."""

@@ -158,6 +158,7 @@ def test_a_long_path_and_a_star_are_split():
         assert all(4 <= len(part) <= 9 for part in parts)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("labels", ["stars", "round", "tight"])
 @pytest.mark.parametrize("method", ["suppression", "mondrian"])
 def test_a_release_is_k_anonymous_and_its_labels_cover_its_rows(method, labels):

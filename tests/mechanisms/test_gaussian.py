@@ -27,6 +27,7 @@ SIGMAS = [
 NARROW = Fraction(1, 10**30)
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("sigma", SIGMAS[:5], ids=str)
 def test_masses_add_up_to_one(sigma):
     law = DiscreteGaussian(sigma2=sigma**2)
@@ -55,6 +56,7 @@ def test_the_two_ways_to_sum_agree():
         assert poisson[1] - poisson[0] < NARROW
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(3), Fraction(79, 10), Fraction(8), Fraction(12)], ids=str)
 def test_tails_are_above_the_truth_and_close_to_it(sigma):
     law = DiscreteGaussian(sigma2=sigma**2)

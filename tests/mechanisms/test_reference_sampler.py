@@ -99,6 +99,7 @@ def one_round(monkeypatch: pytest.MonkeyPatch, scale: Fraction) -> dict[Any, Fra
     return enumerate_paths(run)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("scale", [Fraction(3), Fraction(5, 2), Fraction(2, 3)])
 def test_laplace_noise_has_the_law_of_the_fast_sampler(monkeypatch: pytest.MonkeyPatch, scale: Fraction) -> None:
     found = one_round(monkeypatch, scale)

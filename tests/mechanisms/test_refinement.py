@@ -51,6 +51,7 @@ def test_the_four_families_weigh_what_they_should(q1, q2, n):
     assert len(ratios) == 1
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("earlier", "scale"), [*SCALES, (Fraction(60), Fraction(5)), (Fraction(120), Fraction(10))])
 def test_noise_given_the_earlier_one_goes_no_farther_than_said(earlier, scale):
     """Whatever the earlier noise was: by summation; and for most of them it goes as far."""
@@ -92,6 +93,7 @@ def chi_square(drawn, values, law):
     return chi2.sf(sum(terms), max(1, len(terms) - 1))
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(("earlier", "scale"), SCALES)
 @pytest.mark.parametrize("n", [0, 1, -3, 7, 40])
 def test_draws_follow_the_law_given_the_earlier_noise(earlier, scale, n):

@@ -32,6 +32,7 @@ def test_the_weights_of_a_person_are_at_most_one(most):
         assert length > UNIT**2 * (0.8 if keys > 8 else 0.999)  # and little of it is left lying
 
 
+@pytest.mark.thin(9)
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize(("epsilon", "most"), list(product(["0.05", "1", "7"], [2, 40, 365])))
 def test_what_is_charged_covers_what_is_lost(epsilon, most, gaussian):

@@ -189,6 +189,7 @@ def test_an_interval_without_its_margin_misses(monkeypatch, flips):
     assert max(max(misses(mechanism, line * 100)) for line in lines(6, 2) if line.sum()) > 0.1
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("flips", [False, True])
 def test_draws_follow_the_law(flips):
     """Three independent choices a group, then put in order."""

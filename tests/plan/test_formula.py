@@ -227,7 +227,7 @@ def covered(formula, exact, noise, bits):
     return 1.0 if true is None else float(np.mean((low <= true) & (true <= high)))
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", ["uniform", "skewed", "at a bound", "two heaps"])
 @pytest.mark.parametrize("n", [0, 1, 5, 50, 5000])

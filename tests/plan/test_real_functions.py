@@ -60,6 +60,7 @@ def exact(number, function):
         return Fraction(function(Decimal(number.numerator) / Decimal(number.denominator)))
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("domain", DOMAINS, ids=str)
 @pytest.mark.parametrize("base", [None, 2, 10])
 def test_a_logarithm_is_within_its_error(domain, base):

@@ -72,6 +72,7 @@ CELLS = {
 }  # fmt: skip
 
 
+@pytest.mark.thin(50)
 @pytest.mark.parametrize(("heading", "synonym"), [(each, word) for each, words in SYNONYMS.items() for word in words])
 def test_every_heading_by_every_name(tmp_path, heading, synonym):
     spelled = [synonym, synonym.upper(), f" {synonym.replace('_', ' ').title()} ", synonym.replace("_", "-")]

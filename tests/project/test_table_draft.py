@@ -82,6 +82,7 @@ def test_who_may_be_the_person(project, tmp_path):
     assert not any("repeat" in each for each in blind.read_from_data)
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize(
     "name",
     [

@@ -39,7 +39,7 @@ def same(mine, theirs, step):
     return mine == theirs and isinstance(theirs, date)
 
 
-@pytest.mark.thin(80)
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("text", SAMPLES)
 def test_it_means_what_it_means_to_duckdb(connection, text):
     found = scalar(text)
@@ -64,7 +64,7 @@ def test_the_samples_say_something(connection):
     assert len(SAMPLES) == len(set(SAMPLES)) > 400
 
 
-@pytest.mark.thin(80)
+@pytest.mark.thin(40)
 @pytest.mark.parametrize("text", [text for text in SAMPLES if isinstance(sample_expression(text).kind, BooleanKind)])
 def test_conditions_are_true_false_and_null_where_duckdb_says_so(connection, text):
     answers = connection.execute(f"SELECT {INSTEAD.get(text, text)} FROM given ORDER BY row").fetchall()

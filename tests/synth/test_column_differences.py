@@ -260,6 +260,7 @@ def test_beside_a_value_that_leaves_no_room_the_other_stays_as_drawn(fixed):
     assert (made["a"] == low).all() and (made["b"] == high).all()
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("never", ["closed", "zero"])
 def test_rows_of_a_fit_are_what_their_columns_can_be(tmp_path, never):
     """Of one row, at an epsilon that is noise: what comes out is in order, within bounds, and not NULL where it cannot be."""

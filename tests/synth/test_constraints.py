@@ -216,6 +216,7 @@ def test_whole_cells_that_are_ruled_out_have_no_mass(clinic):
     assert clinic.project(["sex"]).counts == pytest.approx([1500, 1500], rel=1e-9)
 
 
+@pytest.mark.deep
 def test_totals_in_parts_and_of_rare_values(monkeypatch):
     """Counts of all 60 cities, most of them rare, come out exactly, part by part, with the country each must have."""
     monkeypatch.setattr(model_file, "AT_ONCE", 250)

@@ -91,6 +91,7 @@ def coverage(seeds, change=lambda model: model, **more):
     return {name: float(np.mean(each)) for name, each in hits.items()}
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("card", [CARD, PURE], ids=["gaussian", "laplace"])
 def test_each_plus_minus_holds_the_truth(card):
     """Fixed generators: the same in every run. Rare values were 33 to 60%."""

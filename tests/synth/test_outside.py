@@ -109,6 +109,7 @@ def waiting(generator, rows):
     return generator.exponential(400, rows)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("laplace", [False, True])
 def test_bounds_reach_the_tails_that_noise_hides(monkeypatch, laplace):
     """The seeds are fixed; 1.4% of the rows lie beyond the bound. Planted faults: nothing lies beyond what is seen, and

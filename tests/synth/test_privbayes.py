@@ -60,6 +60,7 @@ def test_the_name_of_another_tool_is_the_same_fit(tmp_path):
     assert "correlated" in str(refused.value.hint)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.noisy
 @pytest.mark.parametrize("budget", [PURE, RHO])
 def test_the_main_dependence_survives_on_a_small_table(tmp_path, budget):

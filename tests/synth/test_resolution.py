@@ -43,6 +43,7 @@ def correlation(model):
     return float(rows["c0"].corr(rows["c1"]))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.noisy
 @pytest.mark.parametrize("budget", [RHO, PURE])
 @pytest.mark.parametrize("kind", ["mst", "aim"])

@@ -43,7 +43,7 @@ def data(small, tmp_path):
     return json.loads((tmp_path / "whole.json").read_text())
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("name", ["model.json", "model.npz", "model"])
 @pytest.mark.parametrize("which", ["clinic", "small"])
 def test_a_loaded_model_is_the_saved_one(request, tmp_path, name, which):
@@ -128,6 +128,7 @@ def bomb():
     return out.getvalue()
 
 
+@pytest.mark.thin(14)
 @pytest.mark.parametrize(
     ("content", "why"),
     [

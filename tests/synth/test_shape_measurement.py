@@ -25,6 +25,7 @@ from discreet.synth.shape_measurement import measure_shapes, shape_axes
 from discreet.synth.value_shapes import GRAINS, HOUR, day_classes, digit_classes
 from synth import test_ledger
 from synth.worlds import fit, open_project
+from tiers import size
 
 COLUMNS = {
     "who": None,
@@ -66,7 +67,7 @@ def cells_of(project):
 def test_one_person_moves_each_count_by_their_rows(tmp_path):
     """On the real engine, with and without a person, whatever the person's rows are; and the step costs its share."""
     lines, counts = [line(number) for number in range(64)], []
-    for gone in (None, 0, 21):
+    for gone in (None, *size((21,), (0, 21))):
         folder = tmp_path / str(gone)
         folder.mkdir()
         kept = [each for number, each in enumerate(lines) if number // 2 != gone]

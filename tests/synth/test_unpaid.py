@@ -76,7 +76,7 @@ def test_known_counts_declare_their_column(tmp_path):
     assert Counter(again["n"].to_pylist()) == {0: 100, 1_000_000_000: 150, None: 50}
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @pytest.mark.parametrize(
     ("rules", "seen"),
     [

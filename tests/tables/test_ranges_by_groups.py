@@ -166,6 +166,7 @@ def test_quantiles_by_group(people, quiet):
     assert data["by"] == ["sex"] and len(data["rows"][0]) == 5
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "cut",
     [{"by": "sex"}, {"where": "ward = 'x'"}, {"width": 10}, {"by": ["sex", "ward"], "where": "age > 9", "bins": 9}],
@@ -194,6 +195,7 @@ def test_the_condition_of_a_bundle_cannot_be_taken_away(people, tmp_path):
     assert step.of == step_digest(of | {"rows": stored["meaning"]}) != step_digest(of)
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("wish", "words"),
     [

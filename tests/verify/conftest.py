@@ -1,6 +1,7 @@
 """Bundles of many questions, made once."""
 
 import contextlib
+import functools
 import os
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from discreet.answers.workload import batch_quote
 from discreet.bundle import bundle_files
 from verify import world
+from verify.forger import forged
+from verify.forging import verdicts
 
 
 @contextlib.contextmanager
@@ -49,6 +52,12 @@ class Bundles(dict):
             patch.setattr(batch_quote, "SINGLE_GAIN", 0)
             self[name] = bundle_files.make_bundle(project, project.sql(text).ask(epsilon=1).id)
         return self[name]
+
+
+@pytest.fixture(scope="session")
+def honest(bundles):
+    """The verdicts of each bundle without a lie, signed again."""
+    return functools.cache(lambda name: verdicts(forged(bundles[name], lambda _: None)))
 
 
 @pytest.fixture(scope="session")

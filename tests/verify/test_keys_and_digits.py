@@ -31,7 +31,7 @@ GROUPED = [
 ]
 
 
-@pytest.mark.thin(20)
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("name", [*NAMES, "persons: public"])
 def test_what_the_product_makes_is_sound_to_the_product(name, bundles, tmp_path):
     """Without the project: cards and chart are made anew, too, but where a public table is not here."""

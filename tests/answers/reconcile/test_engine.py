@@ -68,7 +68,7 @@ def told(row):
     return tuple(None if cell is None else str(cell)[:10] for cell in row)
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("text", DERIVED)
 def test_what_is_derived_is_what_sql_counts(asked, text):
     shop, connection = asked

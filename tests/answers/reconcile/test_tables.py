@@ -135,6 +135,7 @@ def told(project, seed=1, count=None):
     return free, wrong
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", RELEASES)
 def test_what_is_told_is_the_exact_number_but_for_noise(people, quiet, kind):
     RELEASES[kind](people)
@@ -490,6 +491,7 @@ ATOMS = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", RELEASES)
 def test_tables_and_answers_agree_as_least_squares_says(people, kind):
     RELEASES[kind](people)

@@ -48,6 +48,7 @@ def is_complete(queries, cut):
     return named == wished
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("seed", range(size(12, 60)))
 def test_numbers_are_sums_of_their_cells(seed):
     world = World(seed)

@@ -71,6 +71,7 @@ def check(grid, plan, *, gaussian):
     assert np.allclose(plan.answers.answers(plan.strategy.apply(exact)), wished(grid) @ exact, atol=1e-6)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("seed", range(size(2, 40)))
 def test_brute_force_agrees_with_what_is_promised(seed, gaussian):
@@ -92,6 +93,7 @@ def random_grid(draw):
     return grid_of(shape, numbers)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_random_grids(gaussian):
     draw = np.random.default_rng(24)
@@ -130,6 +132,7 @@ def grid_strategies_numbers(grid):
     return tuple(seen.values()), None
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_ninety_prefixes_are_as_good_as_the_best_known(gaussian):
     grid = grid_of((90,), [np.arange(end + 1) for end in range(90)])
@@ -139,6 +142,7 @@ def test_ninety_prefixes_are_as_good_as_the_best_known(gaussian):
     assert plan.error < 1.1 * known
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_intervals_of_two_columns(gaussian):
     draw = np.random.default_rng(5)

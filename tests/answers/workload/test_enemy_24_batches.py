@@ -37,6 +37,7 @@ def is_one(project, releases):
     return {release.id for release in releases} <= set(project.ledger.refresh().reservations)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "others",
     [

@@ -38,6 +38,7 @@ def test_every_graph(nodes):
         assert counted(exact_graph(edges, nodes)) == dense(edges, nodes)
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("block", [1, 7, 200, 1 << 22])
 def test_random_graphs_in_blocks(block, directed, monkeypatch):

@@ -153,7 +153,7 @@ def test_boxes_are_within_as_often_as_stated():
 
 
 @given(st.lists(st.floats(0.001, 1), min_size=1, max_size=30), st.sampled_from(LAWS))
-@settings(max_examples=size(4, 10), deadline=None)
+@settings(max_examples=size(2, 10), deadline=None)
 def test_more_confidence_is_never_narrower_and_never_beyond_chernoff(weights, law):
     shape = weight_profile(np.array([weights]))
     confidences = [Fraction(1, 2), Fraction(9, 10), Fraction(99, 100), 1 - Fraction(1, 10**8), 1 - Fraction(1, 10**30)]

@@ -55,6 +55,7 @@ def test_every_protocol_is_among_these():
     assert {randomizer.protocol for randomizer, _ in KINDS} == set(protocol_classes()) - set(SEVERAL_QUESTION_PROTOCOLS)
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize(("randomizer", "values"), KINDS, ids=[each.protocol for each, _ in KINDS])
 def test_in_pieces_as_all_at_once(randomizer, values):
     reports = randomizer.randomize_all(values)

@@ -81,6 +81,7 @@ def test_the_client_speaks_every_protocol_but_those_for_programs() -> None:
     assert set(PROTOCOLS) | PROGRAMS == set(PROTOCOL_CLASSES) and not set(PROTOCOLS) & PROGRAMS
 
 
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_random_tapes_make_the_same_reports(protocol: str) -> None:
     each = -(-TAPES // len(PROTOCOLS[protocol]))

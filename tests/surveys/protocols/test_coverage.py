@@ -49,7 +49,7 @@ def _check(made: ChoiceRandomizer, n: int, confidence: float, drawn: int | None 
         assert found.hold(law, truth / n) >= confidence - 1e-9, (made.protocol, n, truth)
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("kind", [*KINDS, FastHashing])
 @pytest.mark.parametrize("epsilon", ["0.5", "4", "8", "12"])
 def test_an_interval_holds_the_truth_as_often_as_it_says(kind: Any, epsilon: str) -> None:
