@@ -149,16 +149,16 @@ def _standing_out(differences: Floats, sd: float, least: float) -> tuple[int, in
     No single cut shows them: what is beside them on either side evens them out. A code that lies far from all others
     is one cell.
     """
-    sums, best, found = np.concatenate([[0.0], np.cumsum(differences)]), 1.0, None
+    sums, best, standing = np.concatenate([[0.0], np.cumsum(differences)]), 1.0, None
     width = 1
     while width <= min(WIDEST, len(differences) // 3):
         rows = sums[width:] - sums[:-width]
         place = int(rows.argmax())
         away = float(rows[place]) / max(STANDS_OUT * sd * math.sqrt(width), least)
         if away > best:
-            best, found = away, (place, place + width)
+            best, standing = away, (place, place + width)
         width *= 2
-    return found
+    return standing
 
 
 def _shrunk(rows: float, limit: float) -> float:
@@ -214,24 +214,24 @@ def rows_beyond(noisy: Floats, edges: NDArray[np.int64], sd: float, *, by_octave
     else:
         base, place = widths / widths[0], (middles - middles[0]) / float(edges[inner] - edges[first])
         bends = [place**2]
-    counted = np.concatenate([noisy[first:], none])
-    known = np.arange(len(counted)) < inner - first
-    curves = [_curve(counted, sd, base, place, bend, known) for bend in bends]
+    padded = np.concatenate([noisy[first:], none])
+    is_counted = np.arange(len(padded)) < inner - first
+    curves = [_curve(padded, sd, base, place, bend, is_counted) for bend in bends]
     rows = min(curves, key=lambda each: each[1])[0][inner - first :]
     return rows if np.isfinite(rows).all() else none
 
 
 def _curve(
-    noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats, known: NDArray[np.bool_] | None = None
+    noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats, counted: NDArray[np.bool_] | None = None
 ) -> tuple[Floats, float]:
     """The least squares curve base * exp(a + b place + c bend), c <= 0, by damped Newton steps, and what it misses.
 
-    It is fitted to the cells that are `known`, and goes on to the others.
+    It is fitted to the cells that are `counted`, and goes on to the others.
     """
     features = np.stack([np.ones_like(place), place, bend])
     precision = 1 / (sd**2 + np.maximum(noisy, 0))
-    if known is not None:
-        precision = np.where(known, precision, 0.0)
+    if counted is not None:
+        precision = np.where(counted, precision, 0.0)
     height = max(float(noisy[:FEWEST].sum()), sd) / max(float(base[:FEWEST].sum()), 1e-300)
     theta, damping = np.array([math.log(height), -1.0, -0.01]), 1e-2
     curve = base * np.exp(np.clip(theta @ features, -60, 60))

@@ -26,9 +26,9 @@ NULL_SEEN = 0.0005
 ALONE = 0.01
 
 #: With this chance noise alone shows rows in a cell outside bounds that were bought, next to one that has rows: an end
-#: that is a little too far out costs less than one that leaves out rows. Then where that one is a tail, and where a cell
-#: lies between; after every cell without rows with an eighth of that, but not less than the last: an end shall hardly
-#: ever be absurd.
+#: that is a little too far out costs less than one that leaves out rows. Then where that one is a tail, and where a
+#: cell lies between; after every cell without rows with an eighth of that, but not less than the last: an end shall
+#: hardly ever be absurd.
 NEXT_CHANCE = 0.01
 IN_TAIL = 0.03
 BY_CHANCE = 0.0005
