@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from discreet.synth.inspect import inspect_model
 
 #: A column of no more distinct values than this is one of codes or words, and judged value by value.
 FEW = 32
+#: As `add` proposes it for dates of birth: a year of two digits is not after this one.
+THIS_YEAR = datetime.now(UTC).year
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y")
 
 
@@ -43,7 +45,8 @@ class Tally:
     values1: int = 0
     lost1: int = 0
     ends: int = 0
-    short: int = 0
+    short_low: int = 0
+    short_high: int = 0
     wide: int = 0
     false_good: int = 0
     invented: int = 0
@@ -135,7 +138,7 @@ def compare_column(exact: Sequence[Any], synthetic: Sequence[Any], verdict: str,
         low, high = np.quantile(present, [0.01, 0.99])
         numbers = [value for value in drawn if value is not None] or [0.0]
         tally.ends = 2
-        tally.short = int(max(numbers) < high) + int(min(numbers) > low)
+        tally.short_low, tally.short_high = int(min(numbers) > low), int(max(numbers) < high)
         tally.wide = int(max(numbers) - min(numbers) > 4 * (max(present) - min(present)))
         edges = np.unique(np.quantile(present, np.linspace(0, 1, 21)[1:-1]))
         own, other = (
@@ -169,7 +172,8 @@ def _typed(value: Any, synthetic: Sequence[Any]) -> Any:
     if isinstance(first, date):
         for words in FORMATS:
             try:
-                return float(datetime.strptime(str(value), words).date().toordinal())
+                read = datetime.strptime(str(value), words).date()
+                return float((read if read.year <= THIS_YEAR else read.replace(year=read.year - 100)).toordinal())
             except ValueError:
                 continue
     return float(value) if isinstance(first, int | float) else str(value)
@@ -200,7 +204,7 @@ def line(name: str, delta: str, tallies: Any) -> str:
         f"{whole.lost5} of {whole.values5}",
         f"{whole.lost1} of {whole.values1}",
         f"{whole.collapsed} of {whole.fits}",
-        f"{whole.short} of {whole.ends}",
+        f"{whole.short_low + whole.short_high} of {whole.ends}",
         str(whole.wide),
         f"{whole.invented} (mean {np.mean(np.abs(whole.gaps or [0])):.2%})",
         mean,

@@ -46,6 +46,7 @@ ALL = (
     Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers",)),
     Benchmark(name="shapes", limit_s=3600),
     Benchmark(name="undeclared", limit_s=3600),
+    Benchmark(name="hundred", limit_s=4 * 3600, words=("--write",)),
     Benchmark(name="persons", limit_s=3600),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
     Benchmark(name="suppression", limit_s=1800),

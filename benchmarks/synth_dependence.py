@@ -232,7 +232,7 @@ def dependence_errors(table: DependentTable, rows: Columns) -> DependenceErrors:
     """What became of the table. Missing values of numbers, which no real row has, count as the mean."""
     numbers = [name for name in table.columns if name not in table.sizes]
     correlations = {
-        pair: _correlation(rows, *pair) - _correlation(table.columns, *pair) for pair in combinations(numbers, 2)
+        pair: correlation_of(rows, *pair) - correlation_of(table.columns, *pair) for pair in combinations(numbers, 2)
     }
     real, made = _coded(table, table.columns), _coded(table, rows)
     pairs = [
@@ -252,7 +252,8 @@ def dependence_errors(table: DependentTable, rows: Columns) -> DependenceErrors:
     )
 
 
-def _correlation(rows: Columns, one: str, other: str) -> float:
+def correlation_of(rows: Columns, one: str, other: str) -> float:
+    """Of two columns of numbers; a missing number counts as the mean, and a column of one value depends on nothing."""
     values = [np.asarray(rows[name], dtype=np.float64) for name in (one, other)]
     values = [np.where(np.isnan(each), np.nanmean(each), each) for each in values]
     if min(each.std() for each in values) == 0:

@@ -92,7 +92,7 @@ def test_a_person_moves_marginals_by_their_rows(tmp_path):
     for rows in (0, 50):
         program = start(with_persons(tmp_path / str(rows), [f"{n % 3 * 25},F,x" for n in range(rows)]))
         cut = cut_of(program)
-        assert (program.moves.l1, program.moves.l2_squared) == (5, 25)
+        assert (program.moves.l0, program.moves.l1, program.moves.l2_squared) == (5, 5, 25)
         coarser = cut.merged((np.array([0, 1, 0, 1]), np.array([0, 0]))).regrouped(
             (np.array([0, 0, 1, 1]), np.array([0, 1]))
         )

@@ -89,3 +89,16 @@ def test_nothing_but_noise_weighs_next_to_nothing():
     noisy = 20 * np.random.default_rng(9).laplace(size=256)
     weights = smooth_weights(noisy, 28.0, np.ones(256), points=np.zeros(256, dtype=bool))
     assert weights.sum() < 0.15 * np.maximum(noisy, 0).sum()
+
+
+def test_a_code_far_from_all_others_is_not_evened_out(monkeypatch):
+    """No single cut of a stretch of empty cells shows a code in its middle: what is beside it evens it out."""
+    noisy = np.concatenate([[1200.0], np.zeros(61)])
+    noisy[24] = 350.0
+
+    def weight():
+        return smooth_weights(noisy, 24.0, np.ones(62), points=np.zeros(62, dtype=bool))[24]
+
+    assert weight() > 300
+    monkeypatch.setattr(cell_weights, "WIDEST", 0)
+    assert weight() < 100

@@ -33,7 +33,8 @@ class ProgramReplay(Program):
         self._spent = []
         self.shares = {}
         self._plan = Scan(table=schema.table, version=number)
-        self.moves = sensitivity(RowCount(), reach(self._plan, {schema.table: schema}), touched=1)
+        unit_reach = reach(self._plan, {schema.table: schema})
+        self.moves = sensitivity(RowCount(), unit_reach, touched=unit_reach.rows)
         self._joined = tuple(
             _version(schema_of(table, plan["schemas"]), int(other["version"]), str(other["population"]))
             for table, other in plan["schemas"].items()

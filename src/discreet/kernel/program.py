@@ -216,7 +216,8 @@ class Program(ReservationSteps):
             raise ValueError("the plan gives a person more rows, or reads another table")
         if isinstance(self._plan, Filter):
             self.condition = step_digest(relation.to_data(self._plan))
-        self.moves = sensitivity(RowCount(), unit_reach, touched=1)
+        # The rows of a unit may lie in as many cells.
+        self.moves = sensitivity(RowCount(), unit_reach, touched=unit_reach.rows)
         self._tables = curator.locate_tables({scan: version}, publics or {})
 
     def law(self, share: Fraction) -> Law:

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 #: Two stretches of cells differ if noise explains it once in so many standard deviations.
 DIFFERENT = 3.0
 
+#: Up to so many neighbouring cells stand out of a stretch where they are so many standard deviations above it.
+WIDEST, STANDS_OUT = 8, 4.5
+
 #: A stretch of cells whose sum is below so many standard deviations is taken for empty, and one near it for smaller.
 EMPTY = 2.0
 
@@ -102,6 +105,11 @@ def _even_out(noisy: Floats, sd: float, base: Floats, *, least: float = 0.0) -> 
             if away[place] > DIFFERENT:
                 waiting += [(start, start + 1 + place), (start + 1 + place, stop)]
                 continue
+            own = _standing_out(noisy[start:stop] - rows * base[start:stop] / whole, sd, least)
+            if own is not None:
+                cuts = sorted({start, start + own[0], start + own[1], stop})
+                waiting += list(pairwise(cuts))
+                continue
         weights[start:stop] = _shrunk(rows, EMPTY * sd * math.sqrt(count)) * (
             base[start:stop] / whole if whole > 0 else 1 / count
         )
@@ -135,6 +143,24 @@ def expected_rows(noisy: float, sd: float, usual: float) -> float:
     return sd * (middle + NormalDist().pdf(middle) / NormalDist().cdf(middle))
 
 
+def _standing_out(differences: Floats, sd: float, least: float) -> tuple[int, int] | None:
+    """The few neighbouring cells that stand out most of a longer stretch, if noise does not explain them.
+
+    No single cut shows them: what is beside them on either side evens them out. A code that lies far from all others
+    is one cell.
+    """
+    sums, best, standing = np.concatenate([[0.0], np.cumsum(differences)]), 1.0, None
+    width = 1
+    while width <= min(WIDEST, len(differences) // 3):
+        rows = sums[width:] - sums[:-width]
+        place = int(rows.argmax())
+        away = float(rows[place]) / max(STANDS_OUT * sd * math.sqrt(width), least)
+        if away > best:
+            best, standing = away, (place, place + width)
+        width *= 2
+    return standing
+
+
 def _shrunk(rows: float, limit: float) -> float:
     return 0.0 if rows <= limit else rows * (1 - (limit / rows) ** 2)
 
@@ -166,13 +192,49 @@ def continue_tail(
     return np.concatenate([weights[:start], tail])
 
 
-def _curve(noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats) -> tuple[Floats, float]:
-    """The least squares curve base * exp(a + b place + c bend), c <= 0, by damped Newton steps, and what it misses."""
+def rows_beyond(noisy: Floats, edges: NDArray[np.int64], sd: float, *, by_octaves: bool) -> Floats:
+    """How many rows are expected in each further cell, if they go on there as they fall within those that are counted.
+
+    `noisy`: of the first cells between these edges, `by_octaves` if they widen with their values, outward. Of rows that
+    fall as a normal law does, or a lognormal, or a power with an exponential.
+    """
+    inner, none = len(noisy), np.zeros(len(edges) - 1 - len(noisy))
+    filled = np.maximum.accumulate(np.cumsum(noisy))
+    if inner < FEWEST or filled[-1] < EMPTY * sd * math.sqrt(inner):
+        return none
+    first = int(np.searchsorted(filled, BODY * filled[-1]))
+    by_octaves = by_octaves and edges[first] >= 0
+    if inner - first < FEWEST:
+        return none
+    middles, widths = (edges[first:-1] + edges[first + 1 :] - 1) / 2, np.diff(edges[first:]).astype(np.float64)
+    if by_octaves:
+        sizes = np.maximum(middles, 0.5)
+        base, place = widths / sizes, np.log(sizes / sizes[0])
+        bends = [place**2, sizes / sizes[0] - 1]
+    else:
+        base, place = widths / widths[0], (middles - middles[0]) / float(edges[inner] - edges[first])
+        bends = [place**2]
+    padded = np.concatenate([noisy[first:], none])
+    is_counted = np.arange(len(padded)) < inner - first
+    curves = [_curve(padded, sd, base, place, bend, is_counted) for bend in bends]
+    rows = min(curves, key=lambda each: each[1])[0][inner - first :]
+    return rows if np.isfinite(rows).all() else none
+
+
+def _curve(
+    noisy: Floats, sd: float, base: Floats, place: Floats, bend: Floats, counted: NDArray[np.bool_] | None = None
+) -> tuple[Floats, float]:
+    """The least squares curve base * exp(a + b place + c bend), c <= 0, by damped Newton steps, and what it misses.
+
+    It is fitted to the cells that are `counted`, and goes on to the others.
+    """
     features = np.stack([np.ones_like(place), place, bend])
     precision = 1 / (sd**2 + np.maximum(noisy, 0))
+    if counted is not None:
+        precision = np.where(counted, precision, 0.0)
     height = max(float(noisy[:FEWEST].sum()), sd) / max(float(base[:FEWEST].sum()), 1e-300)
     theta, damping = np.array([math.log(height), -1.0, -0.01]), 1e-2
-    curve = base * np.exp(theta @ features)
+    curve = base * np.exp(np.clip(theta @ features, -60, 60))
     loss = float((precision * (noisy - curve) ** 2).sum())
     for _ in range(STEPS):
         slopes = curve * features

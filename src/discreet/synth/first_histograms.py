@@ -16,7 +16,7 @@ from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_choice import MOST_BINS, RARE, choose_cells, has_bins, split_groups
-from discreet.synth.fine_cells import fine_weights
+from discreet.synth.fine_cells import fine_weights, is_by_octaves
 from discreet.synth.noisy_histogram import LEAST_VARIANCE, HistogramPair, NoisyHistogram
 from discreet.synth.seen_cells import join_unseen, kept_weights, unseen_cells, unseen_together
 
@@ -170,7 +170,7 @@ def group_cells(
             np.bincount(fine[in_use], weights=each.values[in_use], minlength=attribute.fine).astype(np.float64)
             for each in (own.deciding, own.both)
         )
-        unseen = unseen_cells(attribute, weights, own.both)
+        unseen = unseen_cells(attribute, weights, own.both, by_octaves=is_by_octaves(attribute))
         deciding = fine_weights(attribute, np.where(unseen, 0.0, deciding), own.deciding)
         groups, clear = choose_cells(attribute, deciding, own.deciding.sd, total)
         unseen |= unseen_together(attribute, groups, np.where(unseen, 0.0, weights), own.both)

@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synth.attribute import Attribute
 from discreet.synth.cell_choice import RARE, has_bins
+from discreet.synth.cell_weights import rows_beyond
 from discreet.synth.noisy_histogram import NoisyHistogram
 
 #: NULL, and what bought bounds or words may have brought in too much, is kept where it holds more rows than noise alone
 #: would show with this chance; else nobody has it.
 SEEN = 0.003
 
-#: With this chance noise alone shows rows in the first cell outside bounds that were bought, where rows have ended, and
-#: where they are a tail; after every cell without rows with an eighth of that, but not less than the last: an end shall
+#: A NULL must be seen more clearly: there is one in nearly every column, and many columns have none.
+NULL_SEEN = 0.0005
+
+#: One of a few codes between bought bounds is kept though all that are rare together seem to be noise, where it holds
+#: more rows than noise alone would show with this chance.
+ALONE = 0.01
+
+#: With this chance noise alone shows rows in a cell outside bounds that were bought, next to one that has rows: an end
+#: that is a little too far out costs less than one that leaves out rows. Then where that one is a tail, and where a
+#: cell lies between; after every cell without rows with an eighth of that, but not less than the last: an end shall
 #: hardly ever be absurd.
-BY_CHANCE = 0.0005
+NEXT_CHANCE = 0.01
 IN_TAIL = 0.03
+BY_CHANCE = 0.0005
 LEAST_CHANCE = 1e-12
 
 #: So many standard deviations stand out of the noise of some 1,000 cells, alone or with their neighbours. One cell of
 #: Laplace noise must have more.
 STANDING_OUT = 4.0
 LONG_TAIL = 7.6
+
+#: The neighbour of a sharp end holds rows where it is so many standard deviations above 0.
+NEXT = 1.28
 
 #: A tail goes on beyond what stands out of the noise by this part of what does.
 TAIL = 1 / 4
@@ -37,10 +51,12 @@ GOES_ON, BELOW_HALF = 0.003, 1.5
 
 #: Cells beyond a sharp end hold rows where their sum is above so many standard deviations of their noise; those beyond
 #: a tail do unless it is certain that they hold less than this part of the rows.
-BEYOND, CERTAIN, FEW_ROWS = 1.64, 2.0, 0.004
+BEYOND, CERTAIN, FEW_ROWS = 2.33, 2.0, 0.004
 
 
-def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
+def unseen_cells(
+    attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram, *, by_octaves: bool = False
+) -> NDArray[np.bool_]:
     """Which fine cells nobody seems to have: NULL below its noise; and, where ends were bought, what lies beyond.
 
     Cells outside the bounds that were bought are seen one by one, the farther the harder; bins within them from the
@@ -48,7 +64,7 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
     """
     unseen = np.zeros(attribute.fine, dtype=np.bool_)
     if attribute.null:
-        unseen[-1] = weights[-1] < own.deviations(SEEN) * own.sd
+        unseen[-1] = weights[-1] < own.deviations(NULL_SEEN) * own.sd
     if attribute.open:
         below, above = attribute.outer
         last = len(attribute.edges) - 1 - above
@@ -58,13 +74,16 @@ def unseen_cells(attribute: Attribute, weights: NDArray[np.float64], own: NoisyH
         seen = SeenRange(first=0, end=len(inner), is_tail=(is_tail[0], is_tail[1]))
         if has_bins(attribute):
             seen = seen_range(inner, own.sd, margin=TAIL, is_laplace=own.is_laplace)
-        is_smooth, cells = has_bins(attribute), len(edges) - 1
-        low_side = _Outward.of(weights[:last][::-1], -edges[: last + 1][::-1], below, is_smooth=is_smooth, sd=own.sd)
-        high_side = _Outward.of(weights[below:cells], edges[below:], above, is_smooth=is_smooth, sd=own.sd)
-        if is_positive:  # nothing goes on below 0 by itself
-            low_side = replace(low_side, may_go_on=low_side.may_go_on & (edges[:below][::-1] >= 0))
+        cells = len(edges) - 1
+        outward = partial(_Outward.of, is_smooth=has_bins(attribute), by_octaves=by_octaves, sd=own.sd)
+        low_side = outward(weights[:last][::-1], -edges[: last + 1][::-1], below)
+        high_side = outward(weights[below:cells], edges[below:], above)
+        is_below_zero = edges[:below][::-1] < 0 if is_positive else np.zeros(below, dtype=np.bool_)
+        low_side = replace(  # nothing goes on below 0 by itself
+            low_side, is_unlikely=is_below_zero, expected=np.where(is_below_zero, 0.0, low_side.expected)
+        )
         least = GOES_ON * float(weights.sum())
-        lower = _seen_outward(low_side, own, is_tail=seen.is_tail[0], least=least, is_below_zero=is_positive)
+        lower = _seen_outward(low_side, own, is_tail=seen.is_tail[0], least=least)
         upper = _seen_outward(high_side, own, is_tail=seen.is_tail[1], least=least)
         unseen[:below], unseen[last : last + above] = ~lower[::-1], ~upper
         # Where rows lie outside the bounds, some lie everywhere up to them.
@@ -89,58 +108,76 @@ def _has_rows(beyond: NDArray[np.float64], own: NoisyHistogram, *, is_tail: bool
 class _Outward:
     """Cells outside a bound, from it outward, with their widths; and how rows fall towards it.
 
-    `rows`: of the last stretch within the bound that is as wide as the first cell outside; `fall`: to which part they
-    fall over such a stretch. `may_go_on`: a cell may hold rows because the stretch before it does; none may where
-    values are codes, which have no tail.
+    `expected`: how many rows a cell holds if they go on as they fall within the bound; none where values are codes,
+    which have no tail. `rows`: of the last stretch within that is as wide as the first cell. `is_unlikely`: a cell
+    beyond 0, where no value within the bound is.
     """
 
     counts: NDArray[np.float64]
     widths: NDArray[np.float64]
-    may_go_on: NDArray[np.bool_]
+    expected: NDArray[np.float64]
+    is_unlikely: NDArray[np.bool_]
     rows: float = 0.0
-    fall: float = 0.0
+    is_smooth: bool = False
 
     @classmethod
     def of(
-        cls, counts: NDArray[np.float64], edges: NDArray[np.int64], outside: int, *, is_smooth: bool, sd: float
+        cls,
+        counts: NDArray[np.float64],
+        edges: NDArray[np.int64],
+        outside: int,
+        *,
+        is_smooth: bool,
+        by_octaves: bool,
+        sd: float,
     ) -> _Outward:
         """`counts` and `edges` of all cells in this direction, of which the last are so many outside."""
         inner = len(counts) - outside
         widths = np.diff(edges[inner:]).astype(np.float64)
-        if not outside or not is_smooth:
-            return cls(counts=counts[inner:], widths=widths, may_go_on=np.zeros(outside, dtype=np.bool_))
-        places = np.searchsorted(edges[:inner], edges[inner] - np.array([4, 2]) * int(widths[0]))
-        before, last = float(counts[places[0] : places[1]].sum()), float(counts[places[1] : inner].sum())
-        if min(before, last) < sd * math.sqrt(inner - int(places[1])) / 2:
-            before = last = 0.0
-        # Rows that fall by this part over each two stretches as wide as the first cell fall by its root over one.
-        fall = math.sqrt(min(1.0, last / before)) if before > 0 else 0.0
+        expected, rows = np.zeros(outside), 0.0
+        if outside and is_smooth:
+            expected = rows_beyond(counts[:inner], edges, sd, by_octaves=by_octaves)
+            start = int(np.searchsorted(edges[:inner], edges[inner] - int(widths[0])))
+            rows = float(counts[start:inner].sum())
+            rows = rows if rows > CERTAIN * sd * math.sqrt(inner - start) else 0.0
         return cls(
             counts=counts[inner:],
             widths=widths,
-            may_go_on=np.ones(outside, dtype=np.bool_),
-            rows=last * fall / (1 + fall),
-            fall=fall,
+            expected=expected,
+            is_unlikely=np.zeros(outside, dtype=np.bool_),
+            rows=rows,
+            is_smooth=is_smooth,
         )
 
+    def goes_on(self, sd: float, least: float) -> NDArray[np.bool_]:
+        """Which cells hold rows because those within the bound fall so that `least` rows or more are expected there or
+        farther, unless the counts up to them, or their own, say otherwise.
+        """
+        beyond = np.cumsum(self.expected[::-1])[::-1]
+        limit = BELOW_HALF * sd
+        together = np.cumsum(self.counts - self.expected / 2) > -limit * np.sqrt(np.arange(1, len(self.counts) + 1))
+        allowed = together & (self.counts > self.expected / 2 - limit)
+        return (beyond > least) & np.logical_and.accumulate(allowed)
 
-def _seen_outward(
-    outward: _Outward, own: NoisyHistogram, *, is_tail: bool, least: float, is_below_zero: bool = False
-) -> NDArray[np.bool_]:
+
+def _seen_outward(outward: _Outward, own: NoisyHistogram, *, is_tail: bool, least: float) -> NDArray[np.bool_]:
     """Which cells outside a bound hold rows, from the bound outward.
 
     `is_tail`: there are few rows at the bound, so that they may go on; beside many, or none, they have ended. Where
-    rows fall by a part for each stretch, or for each cell outside, twice as wide, they go on so; if that comes to
-    `least` rows, a cell holds some unless its count says otherwise.
+    rows go on as they fell, within the bound or from cell to cell outside, and that comes to `least` rows, a cell holds
+    some unless its count says otherwise.
     """
     seen, gap = np.zeros(len(outward.counts), dtype=np.bool_), 0
-    here, fall, last_count, twice_as_far = outward.rows, outward.fall, 0.0, 0.0
-    units = outward.widths / outward.widths[:1]
+    here, fall, last_count, twice_as_far = outward.rows, 0.0, 0.0, 0.0
+    units, goes_on = outward.widths / outward.widths[:1], outward.goes_on(own.sd, least)
     for place, (count, unit) in enumerate(zip(outward.counts.tolist(), units.tolist(), strict=True)):
-        chance = max((IN_TAIL if is_tail else BY_CHANCE) / 8**gap / (10 if is_below_zero else 1), LEAST_CHANCE)
-        expected = max(here * fall * min(unit, 1 / (1 - fall) if fall < 1 else unit), twice_as_far)
-        goes_on = bool(outward.may_go_on[place]) and expected > least and count > expected / 2 - BELOW_HALF * own.sd
-        seen[place] = goes_on or count > own.deviations(chance) * own.sd
+        chance = (IN_TAIL if is_tail else NEXT_CHANCE if gap == 0 else BY_CHANCE) / 8**gap
+        chance = max(chance / (10 if outward.is_unlikely[place] else 1), LEAST_CHANCE)
+        expected = 0.0
+        if outward.is_smooth and not outward.is_unlikely[place]:
+            expected = max(here * fall * min(unit, 1 / (1 - fall) if fall < 1 else unit), twice_as_far)
+        seen[place] = goes_on[place] or count > own.deviations(chance) * own.sd
+        seen[place] |= expected > least and count > expected / 2 - BELOW_HALF * own.sd
         if seen[place]:
             is_tail, gap = count < 2 * STANDING_OUT * own.sd, 0
         else:
@@ -166,8 +203,9 @@ def seen_range(
 ) -> SeenRange:
     """Where rows stand out of the noise, alone or with their neighbours; everywhere if they do nowhere.
 
-    An end that stands out clearly in one cell is sharp, and stays there. Others are tails, and move out by `margin` of
-    what is seen, and by twice the cells that had to be seen together, of which there may be no more than `most`.
+    An end that stands out clearly in one cell is sharp, and moves out only by neighbours that seem to hold rows. Others
+    are tails, and move out by `margin` of what is seen, and by twice the cells that had to be seen together, of which
+    there may be no more than `most`.
 
     >>> seen_range(np.array([1.0, -2, 1, 90, 80, 2, 70, -1]), 3.0, margin=1)
     SeenRange(first=3, end=7, is_tail=(False, False))
@@ -192,6 +230,10 @@ def seen_range(
     tail = math.ceil(margin * (last[1] - first[0]))
     start = first[0] - first[2] * max(tail, 2 * (first[1] - first[0]))
     end = last[1] + last[2] * max(tail, 2 * (last[1] - last[0]))
+    while not first[2] and start > 0 and values[start - 1] > NEXT * sd:
+        start -= 1
+    while not last[2] and end < len(values) and values[end] > NEXT * sd:
+        end += 1
     return SeenRange(first=max(0, start), end=min(len(values), end), is_tail=(first[2], last[2]))
 
 
@@ -204,8 +246,19 @@ def unseen_together(
         cells = np.bincount(groups, weights=weights != 0)
         is_noise = np.bincount(groups, weights=weights) <= own.deviations(SEEN) * own.sd * np.sqrt(cells)
         if not is_noise.all():
-            unseen = is_noise[groups]
+            unseen = is_noise[groups] & ~_is_clear(attribute, weights, own)
     return unseen
+
+
+def _is_clear(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
+    """Which cells between bought bounds stand out of the noise by themselves: a code that few have lies beside others
+    that nobody has.
+    """
+    clear: NDArray[np.bool_] = weights > own.deviations(ALONE) * own.sd
+    below, above = attribute.outer
+    clear[:below] = False
+    clear[len(clear) - attribute.null - above :] = False
+    return clear if attribute.open else np.zeros_like(clear)
 
 
 def join_unseen(

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.inference.axes import Axes
 from discreet.inference.fit import FitSearch, FittedGraphicalModel, fit
@@ -55,6 +56,9 @@ FEWEST, MOST, MOST_SETTLED = 3, 24, 8
 LEAST = Fraction(1, 1000)
 
 MODEL_MB = 8.0
+
+#: So many rounds scale a table to its margins.
+RAKED = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +128,8 @@ class _ChainSearch:
         axes = tuple(each.column.axis for each in variables)
         groups = tuple(each.attribute.groups[each.attribute.fine_of_counted()] for each in variables)
         self.cut = BinnedTable(self.steps, axes).merged(groups)
+        #: Of a variable of the next row the place of the same one of the row before; what is constant is the same.
+        self.before = _places_before([each.variable for each in self.variables])
         self.measured: list[MeasuredMarginal] = []
         self.model: FittedGraphicalModel | None = None
 
@@ -159,9 +165,30 @@ class _ChainSearch:
         self.measured += [
             as_measurement(self.sizes, own, values, law) for own, values, law in zip(sets, noisy, laws, strict=True)
         ]
-        self.model = fit(
-            self.sizes, self.measured, self.total, start=self.model, search=FitSearch(iterations=ITERATIONS)
-        )
+        measured = [*self.measured, *self._mirrored()]
+        self.model = fit(self.sizes, measured, self.total, start=self.model, search=FitSearch(iterations=ITERATIONS))
+
+    def _mirrored(self) -> list[MeasuredMarginal]:
+        """For the row before, what the model says of the next row where a table was measured within it, or with traits.
+
+        Else two columns of the row before that say the same of the next one, a diagnosis and its costs, would count
+        twice: a model that never saw them together takes them for independent. Post-processing.
+        """
+        if self.model is None:
+            return []
+        calibrated, mirrored = self.model.calibrated, []
+        for own in self.measured:
+            axes = self._axes_before(own.attributes)
+            if axes is not None and self._fits(axes):
+                margins = [calibrated.project((place,)) for place in axes]
+                table = raked(calibrated.project(own.attributes), margins)
+                mirrored.append(MeasuredMarginal(attributes=axes, values=table, variance=own.variance))
+        return mirrored
+
+    def _axes_before(self, axes: Axes) -> Axes | None:
+        """The same columns of the row before, where a table has no other."""
+        before = tuple(self.before.get(place, -1) for place in axes)
+        return before if len(axes) > 1 and -1 not in before and before == tuple(sorted(set(before))) else None
 
     def _round(self, sets: Sequence[Axes], part: Fraction, law: Law) -> bool:
         """Choose and measure one table; whether it told more than noise."""
@@ -201,20 +228,52 @@ class _ChainSearch:
     def _fits(self, own: Axes) -> bool:
         """Whether the model stays small with one more table."""
         tables = [each.attributes for each in self.measured if len(each.attributes) > 1]
-        return model_cells(self.sizes, [*tables, own]) <= cells_in(MODEL_MB)
+        mirrored = [before for each in (*tables, own) if (before := self._axes_before(each)) is not None]
+        return model_cells(self.sizes, [*tables, own, *mirrored]) <= cells_in(MODEL_MB)
 
     def _final(self) -> ChainFit:
-        measured = tuple(
-            MeasuredMarginal(attributes=own.attributes, values=own.values / WEIGHT, variance=own.variance / WEIGHT**2)
-            for own in self.measured
-        )
+        measured, mirrored = _of_persons(self.measured), _of_persons(self._mirrored())
         total = max(1.0, self.total / WEIGHT)
         search = FitSearch(iterations=FINAL_ITERATIONS, tolerance=TOLERANCE)
         return ChainFit(
             variables=tuple(each.variable for each in self.variables),
             attributes=tuple(each.attribute for each in self.variables),
-            fitted=fit(self.sizes, measured, total, search=search),
+            fitted=fit(self.sizes, [*measured, *mirrored], total, search=search),
             measured=measured,
             total=total,
             total_sd=self.total_sd / WEIGHT,
         )
+
+
+def _places_before(variables: Sequence[ChainVariable]) -> dict[int, int]:
+    """Where each variable is that says of the row before what this one says of the next; traits are where they are."""
+    places = {variable: place for place, variable in enumerate(variables)}
+    before = {place: place for variable, place in places.items() if variable.role in ("trait", "rows")}
+    for variable, place in places.items():
+        previous = ChainVariable(role="previous", column=variable.column)
+        if variable.role == "next" and previous in places:
+            before[place] = places[previous]
+    return before
+
+
+def _of_persons(measured: Sequence[MeasuredMarginal]) -> tuple[MeasuredMarginal, ...]:
+    """Tables of weights as tables of persons."""
+    return tuple(
+        MeasuredMarginal(attributes=own.attributes, values=own.values / WEIGHT, variance=own.variance / WEIGHT**2)
+        for own in measured
+    )
+
+
+def raked(table: NDArray[np.float64], margins: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The table scaled along each axis in turn until it has these margins, with its associations.
+
+    >>> raked(np.array([[3.0, 1.0], [1.0, 3.0]]), [np.array([6.0, 2.0]), np.array([4.0, 4.0])]).round(2).tolist()
+    [[3.7, 2.3], [0.3, 1.7]]
+    """
+    scaled = np.maximum(table, 1e-9)
+    for _ in range(RAKED):
+        for axis, margin in enumerate(margins):
+            others = tuple(other for other in range(scaled.ndim) if other != axis)
+            factors = np.maximum(margin, 1e-9) / scaled.sum(axis=others)
+            scaled = scaled * np.expand_dims(factors, others)
+    return scaled
