@@ -77,13 +77,12 @@ def quoted_key(value: Key) -> str:
 
 def tag(kind: str, *inside: Markup, **attributes: str | float) -> Markup:
     """An element; `class_` is class, and an underscore in an attribute's name is a hyphen."""
-    attribute_markup = Markup("").join(
-        Markup(' {}="{}"').format(Markup(word.rstrip("_").replace("_", "-")), _value(value))  # noqa: S704
+    opened = f"<{kind}" + "".join(
+        f' {word.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
         for word, value in attributes.items()
         if value != ""
     )
-    opened = Markup(f"<{kind}") + attribute_markup  # noqa: S704 - a word of this package
-    return opened + Markup(">") + join(inside) + Markup(f"</{kind}>") if inside else opened + Markup("/>")  # noqa: S704
+    return Markup(f"{opened}>{join(inside)}</{kind}>" if inside else f"{opened}/>")  # noqa: S704 - each part is escaped
 
 
 def join(parts: Iterable[Markup]) -> Markup:
