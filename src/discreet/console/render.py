@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from discreet.console.assets import with_digest
 from discreet.console.pages.release_view import with_labels
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
@@ -50,7 +51,7 @@ def html(page: Page, visitor: Visitor, *, path: str, query: str = "", practice: 
     """
     template = _environment().get_template(page.template)
     about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else "", "practice": practice}
-    return template.render({**page.data, **about})
+    return with_digest(template.render({**page.data, **about}))
 
 
 def text(data: Any) -> str:
