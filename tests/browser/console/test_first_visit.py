@@ -22,7 +22,7 @@ def found(page: Page, link: str) -> None:
     page.get_by_label("Password", exact=True).fill(WORDS)
     page.get_by_label("Repeat the password").fill(WORDS)
     page.get_by_role("button", name="Create account").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Tables")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Home")
 
 
 def add(page: Page, name: str) -> str:
