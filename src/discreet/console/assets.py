@@ -49,7 +49,7 @@ def with_digest(page: str) -> str:
 
 
 class AssetFiles:
-    """The files, behind the same check of the host as pages: a name that somebody else pointed here has none of them."""
+    """The files, behind the same check of the host as pages: a name that somebody pointed here has none of them."""
 
     def __init__(self, settings: Settings) -> None:
         self._files = StaticFiles(directory=FOLDER)

@@ -22,7 +22,10 @@ def population_meters(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         meter = meters.setdefault(
             budget["population"],
             {
-                **{name: budget[name] for name in ("population", "limit", "spent", "remaining", "share_spent", "events")},
+                **{
+                    name: budget[name]
+                    for name in ("population", "limit", "spent", "remaining", "share_spent", "events")
+                },
                 "large_limit": budget["large_limit"],
                 "tables": [],
                 "counts": [],

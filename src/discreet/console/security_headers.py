@@ -57,5 +57,3 @@ class ConsoleSecurityHeaders:
                 {"type": "http.response.start", "status": 500, "headers": [(b"content-type", b"text/plain")]}
             )
             await send_with_headers({"type": "http.response.body", "body": b"Something went wrong here.\n"})
-
-

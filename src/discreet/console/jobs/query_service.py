@@ -150,9 +150,13 @@ class QueryService:
         return job.outcome()
 
     def jobs(self, visitor: Visitor) -> list[dict[str, Any]]:
-        """The open and the latest jobs: a person's own; for an owner of the data, everybody's."""
-        now, grid_ms = self._queue.clock(), self._settings.grid_ms
-        return [job.to_data(now, grid_ms=grid_ms) for job in self._queue.jobs() if _may_see(job, visitor)]
+        """The open and the latest jobs: a person's own; for an owner of the data, everybody's.
+
+        A query that failed or was refused is its author's alone: there is nothing to stop, and nothing was answered.
+        """
+        now, grid_ms, own = self._queue.clock(), self._settings.grid_ms, key_owner(visitor.name or "")
+        seen = [(job, job.to_data(now, grid_ms=grid_ms)) for job in self._queue.jobs() if _may_see(job, visitor)]
+        return [data for job, data in seen if job.owner == own or data["state"] != "failed"]
 
     def cancel(self, id_: str, visitor: Visitor) -> dict[str, Any]:
         """Stop a job at its next tick. What was charged stays charged. Says the same whatever the job does just now."""

@@ -20,9 +20,7 @@ def recalled_at(context: RequestContext) -> RecalledRelease:
 def release_at(context: RequestContext, recalled_release: RecalledRelease) -> Release:
     """Its numbers, of the statement and at the confidence that are asked for."""
     confidence = context.query_text("confidence").strip() or None
-    return context.handle.project.release(
-        recalled_release.id, confidence=confidence, statement=statement_at(context)
-    )
+    return context.handle.project.release(recalled_release.id, confidence=confidence, statement=statement_at(context))
 
 
 def statement_at(context: RequestContext) -> int:

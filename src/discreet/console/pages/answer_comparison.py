@@ -40,7 +40,7 @@ _COLUMNS = ("group", "first", "first_low", "first_high", "second", "second_low",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedNumber:
-    """A number of two answers: value, low and high of each and of the second minus the first; None where there is none."""
+    """A number of two answers: value, low and high of each, and of the second minus the first; or None."""
 
     group: tuple[Any, ...]
     first: tuple[Any, Any, Any]
@@ -121,7 +121,7 @@ def _changes(first: RecalledRelease, second: RecalledRelease) -> list[str]:
     if first.charge.table != second.charge.table:
         lines.append("The two answers are about different tables.")
     elif first.charge.version != second.charge.version:
-        lines.append("The two answers are about different versions of the table: people may have come, gone or changed.")
+        lines.append("The two answers are about different versions of the table: the people in it may have changed.")
     if first.texts != second.texts:
         lines.append("The two queries are not the same, so their numbers may mean different things.")
     return lines

@@ -43,7 +43,7 @@ _KEYS: Mapping[str, Callable[[Line], Any]] = {
 
 
 def index(context: RequestContext) -> HandlerResponse:
-    """All releases, the newest first; or those that a search, a table, an analyst or a tag leave, as they are sorted."""
+    """All releases, the newest first; or those that a search, a table, an analyst or a tag leave, sorted."""
     wish = {name: context.query_text(name).strip() for name in ("table", "analyst", "tag")}
     wish["q"] = context.query_text("q").strip()[:LONGEST_SEARCH]
     wish["sort"] = context.query_text("sort") if context.query_text("sort") in SORTS else "newest"

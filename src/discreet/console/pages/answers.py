@@ -9,25 +9,24 @@ from urllib.parse import quote
 
 from discreet import exact
 from discreet.console import public_facts
+from discreet.console.answer_index import excerpt
 from discreet.console.api.release_files import parquet_file
+from discreet.console.chart_file import chart_file
 from discreet.console.console_text import console_text, console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
-from discreet.console.answer_index import excerpt
 from discreet.console.pages import release_view
 from discreet.console.pages.answer_address import recalled_at, release_at, statement_at, whole_number_at
 from discreet.console.pages.answer_list import answer_lines
-from discreet.console.chart_file import chart_file
 from discreet.console.request_context import RequestContext
-from discreet.console.responses import Download, HandlerResponse, NotFound, Page, PageTable, Redirect, RequestDenied
+from discreet.console.responses import Download, HandlerResponse, NotFound, Page, Redirect, RequestDenied
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.present import charts
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease, noise_laws
-from discreet.release import Release
 
 #: Letters of a question that are a title.
 TITLE = 160
@@ -75,9 +74,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "shown_confidence": context.query_text("confidence").strip(),
             "numbers": release_view.chart_numbers(release_json),
             "number": whole_number_at(context, "number"),
-            "chart": release_view.release_chart(
-                release_json, number=whole_number_at(context, "number")
-            ),
+            "chart": release_view.release_chart(release_json, number=whole_number_at(context, "number")),
             "tree": _sensitivity_tree(project, recalled_release, statement_at(context)),
         }
     if problem is not None:
@@ -127,7 +124,8 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "source_changed": _source_changed(context, project, recalled_release),
         "best": [], "has_best": False, "shows_best": False,
         "columns": [], "rows": [], "intervals": [], "confidence": None, "warnings": [],
-        "single": None, "shown_confidence": "", "sheet": None, "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
+        "single": None, "shown_confidence": "", "sheet": None,
+        "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
     }  # fmt: skip
 
 

@@ -49,7 +49,9 @@ class Passwords:
         if len(composed) > MOST:
             raise UsageError(f"a password must have at most {MOST:,} characters")
         if why := weakness(composed, names):
-            raise UsageError(f"this password is easy to guess: {why}", hint="use several words that do not belong together")
+            raise UsageError(
+                f"this password is easy to guess: {why}", hint="use several words that do not belong together"
+            )
         return self.hash_existing(composed)
 
     def hash_existing(self, password: str) -> str:

@@ -66,9 +66,7 @@ def _is_made_of(letters: str, words: Collection[str]) -> bool:
     fewest: dict[int, int] = {0: 0}
     for end in range(1, len(letters) + 1):
         counts = [
-            fewest[start] + (0 if _again(letters, start, end) else 1)
-            for start in fewest
-            if letters[start:end] in words
+            fewest[start] + (0 if _again(letters, start, end) else 1) for start in fewest if letters[start:end] in words
         ]
         if counts:
             fewest[end] = min(counts)
