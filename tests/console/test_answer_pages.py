@@ -247,7 +247,7 @@ def test_what_was_refused_is_its_authors_alone(clinic):
     assert "remain" in ann.get("/ask/history.json").json()["refused"][0]["why"]
     ann.post("/ask", {**form, "sql": "SELECT count(*) FROM visits WHERE cost > 7", "act": "price"})
     told = ann.get("/ask/history.json").json()
-    assert len(told["refused"]) == 2 and [each["sql"] for each in told["drafts"]][0].endswith("cost > 7")
+    assert len(told["refused"]) == 2 and told["drafts"][0]["sql"].endswith("cost > 7")
     assert bea.get("/ask/history.json").json() == {"drafts": [], "refused": [], "most": 30}
     assert bea.post("/ask/history/forget").status_code == 303
     assert len(ann.get("/ask/history.json").json()["refused"]) == 2

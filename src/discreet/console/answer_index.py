@@ -19,11 +19,11 @@ MOST, SEARCHED = 20_000, 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedAnswer:
-    """A release in the index. asked: its question on one line. texts: its statements as they were asked."""
+    """A release in the index. question: its text on one line. texts: its statements as they were asked."""
 
     id: str
     kind: str
-    asked: str
+    question: str
     texts: tuple[str, ...] = ()
     is_readable: bool = False
 
@@ -44,7 +44,7 @@ class AnswerIndex:
         entry = IndexedAnswer(
             id=charge.id,
             kind=recalled_release.kind,
-            asked=public_facts.query_excerpt(recalled_release, most=SEARCHED),
+            question=public_facts.query_excerpt(recalled_release, most=SEARCHED),
             texts=recalled_release.texts,
             is_readable=recalled_release.is_readable and recalled_release.lacks is None,
         )

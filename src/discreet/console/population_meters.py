@@ -7,6 +7,9 @@ from typing import Any
 from discreet.console import public_facts
 from discreet.project.project import Project
 
+#: What a meter has of its population's budget.
+_FACTS = ("population", "limit", "spent", "remaining", "share_spent", "events", "large_limit")
+
 
 def population_meters(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A meter for each population of tables, which are lines of `public_facts.table_line`.
@@ -22,11 +25,7 @@ def population_meters(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         meter = meters.setdefault(
             budget["population"],
             {
-                **{
-                    name: budget[name]
-                    for name in ("population", "limit", "spent", "remaining", "share_spent", "events")
-                },
-                "large_limit": budget["large_limit"],
+                **{name: budget[name] for name in _FACTS},
                 "tables": [],
                 "counts": [],
             },
@@ -40,11 +39,6 @@ def population_meters(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for meter in meters.values():
         meter["counts"].sort(key=lambda each: -each["counts"])
     return list(meters.values())
-
-
-def undeclared_budgets(project: Project) -> list[str]:
-    """Private tables that nobody can ask about, because no budget is declared for them."""
-    return [table.name for table in project.file.tables.values() if not table.public and table.budget is None]
 
 
 def table_lines(project: Project) -> list[dict[str, Any]]:

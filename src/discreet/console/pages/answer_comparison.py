@@ -70,6 +70,7 @@ def show(context: RequestContext) -> HandlerResponse:
     sides = [_side(context, each, statement) for each, statement in zip((first, second), statements, strict=True)]
     data: dict[str, Any] = {
         "sides": sides,
+        "statements": list(statements),
         "confidence": float(confidence),
         "shared": shared_noise(project, first, second),
         "changes": _changes(first, second),
@@ -77,15 +78,15 @@ def show(context: RequestContext) -> HandlerResponse:
     }  # fmt: skip
     rows: list[list[Any]] = []
     try:
-        releases = [
+        one, two = (
             project.release(each.id, confidence=confidence, statement=statement)
             for each, statement in zip((first, second), statements, strict=True)
-        ]
-        if set(releases[0].sources) & {second.id, *releases[1].sources} or first.id in releases[1].sources:
+        )
+        if set(one.sources) & {second.id, *two.sources} or first.id in two.sources:
             data["shared"] = True
-        names = common_numbers(*releases)
+        names = common_numbers(one, two)
         number = min(whole_number_at(context, "number"), len(names))
-        lines = compare_releases(*releases, names[number - 1], confidence, independent=not data["shared"])
+        lines = compare_releases(one, two, names[number - 1], confidence, independent=not data["shared"])
         data |= {
             "numbers": names,
             "number": number,

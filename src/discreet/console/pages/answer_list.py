@@ -58,7 +58,7 @@ def index(context: RequestContext) -> HandlerResponse:
         {
             **public_facts.charge_json(project, charge),
             "kind": entry.kind,
-            "asked": excerpt(entry.asked, SHOWN),
+            "asked": excerpt(entry.question, SHOWN),
             "name": note.name,
             "tags": list(note.tags),
             "noted": bool(note.note),
@@ -105,7 +105,7 @@ def _matches(line: Line, wish: Mapping[str, str]) -> bool:
         return False
     if wish["tag"] and wish["tag"] not in note.tags:
         return False
-    parts = (charge.id, charge.table, charge.analyst or "", entry.kind, entry.asked, note.name, note.note, *note.tags)
+    parts = (charge.id, charge.table, charge.analyst or "", entry.kind, entry.question, note.name, note.note, *note.tags)
     whole = "\n".join(parts).casefold()
     return all(word in whole for word in wish["q"].casefold().split())
 

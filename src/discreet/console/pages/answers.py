@@ -131,10 +131,10 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
 
 def _title(recalled_release: RecalledRelease, name: str) -> dict[str, Any]:
     """What stands over an answer: its name, else its question, else what it is."""
-    asked = public_facts.query_excerpt(recalled_release, most=TITLE)
+    question = public_facts.query_excerpt(recalled_release, most=TITLE)
     is_sql = bool(recalled_release.texts)
     return {
-        "title": name or (asked if is_sql else asked[:1].upper() + asked[1:]),
+        "title": name or (question if is_sql else question[:1].upper() + question[1:]),
         "is_sql": is_sql and not name,
     }
 
@@ -154,7 +154,7 @@ def _other_answers(context: RequestContext, recalled_release: RecalledRelease) -
             continue
         line = {
             "release": charge.id,
-            "words": note.name or excerpt(entry.asked, SHOWN),
+            "words": note.name or excerpt(entry.question, SHOWN),
             "version": charge.version,
             "time": public_facts.to_minute(charge.time),
         }

@@ -1,4 +1,4 @@
-"""Weak passwords: what everybody tries first. Refused where a password is chosen, by rules and a list that is kept here.
+"""Weak passwords: what everybody tries first. Refused where one is chosen, by rules and a list that is kept here.
 
 Argon2id makes each guess expensive and the throttle makes guesses few, so it is the first thousands of guesses that
 matter: common words with digits around them, walks over the keyboard, one's own name, a few letters again and again.
