@@ -105,7 +105,16 @@ def _matches(line: Line, wish: Mapping[str, str]) -> bool:
         return False
     if wish["tag"] and wish["tag"] not in note.tags:
         return False
-    parts = (charge.id, charge.table, charge.analyst or "", entry.kind, entry.question, note.name, note.note, *note.tags)
+    parts = (
+        charge.id,
+        charge.table,
+        charge.analyst or "",
+        entry.kind,
+        entry.question,
+        note.name,
+        note.note,
+        *note.tags,
+    )
     whole = "\n".join(parts).casefold()
     return all(word in whole for word in wish["q"].casefold().split())
 
