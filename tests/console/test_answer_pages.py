@@ -298,9 +298,9 @@ def test_a_first_question_is_priced_and_not_charged(clinic, project):
 
 
 def test_a_free_histogram_does_not_say_that_it_is_charged(clinic, project):
-    ann, wish = clinic.browser("analyst"), "/tables/new/histogram?table=patients&columns=ward&epsilon=0.3"
+    ann, wish = clinic.browser("analyst"), "/tables/new/histogram?table=patients&columns=age&epsilon=0.3"
     assert "It is charged to ann" in ann.text(wish) and "Pay and count" in ann.text(wish)
-    project.histogram("patients", "ward").ask(epsilon="0.3", analyst="ann")
+    project.histogram("patients", "age").ask(epsilon="0.3", analyst="ann")
     free = ann.text(wish)
     assert "Nothing is charged." in free and "charged to ann" not in free and "Pay and" not in free
 
