@@ -227,7 +227,7 @@ def _call(line: str, last: dict[str, str]) -> Any:
 
     words = [last.get(word, word) for word in shlex.split(line)]
     printed, errors = io.StringIO(), io.StringIO()
-    before, sys.stdin = sys.stdin, io.StringIO("correct horse battery staple\n")
+    before, sys.stdin = sys.stdin, io.StringIO("correct horse battery\n")
     try:
         with redirect_stdout(printed), redirect_stderr(errors):
             call([*words, "--json"])

@@ -48,6 +48,9 @@ def test_add_and_list(project, ada, typed, capsys):
     assert people.log_in("ben", GOOD, address="192.0.2.1")
     people.close()
     assert "Ben  analyst, charged as research" in say(capsys, project, "people", "list")[1]
+    typed(GOOD + "\n")
+    told = run(capsys, project, "people", "password", "Ben", "--temporary", "--password-stdin")[1]
+    assert told["temporary"] and not ada["temporary"]
 
 
 def test_no_password_ever_stands_in_a_flag(project, capsys):

@@ -208,7 +208,7 @@ def test_the_list_is_paged_and_by_table_and_analyst(clinic, browser, project, re
     assert {each["table"] for each in visits["releases"]} == {"visits"}
     assert browser.get("/a.json?page=99").json()["page"] == told["pages"]
     assert browser.get("/a?page=0").status_code == 400
-    assert browser.get("/a.csv").text.startswith("release,kind,table,version,analyst,time,price,asked\n")
+    assert browser.get("/a.csv").text.startswith("release,kind,table,version,analyst,time,price,asked,name,tags\n")
 
 
 def test_what_is_not_there_and_who_may_not(clinic, browser, release):

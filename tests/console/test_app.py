@@ -14,7 +14,7 @@ def clinic(tmp_path_factory):
 
 def test_the_first_page_tells_tables_and_budgets(clinic):
     words = clinic.browser("analyst").text("/")
-    assert "patients" in words and "visits" in words and "wards public 2 columns" in words
+    assert "patients" in words and "visits" in words and "wards public Nothing is protected" in words
     assert "epsilon 100" in words and "delta 1e-06" in words
 
 

@@ -28,6 +28,8 @@ GRIDDED = {
 
 #: What reads no private table: prices, stops, which come on the grid of what they stop, and acts of people about people.
 FREE = {
+    ("POST", "/a/{release}/notes"),
+    ("POST", "/ask/history/forget"),
     ("POST", "/ask/price"),
     ("POST", "/ask/cancel"),
     ("POST", "/ask/open/{job}/stop"),

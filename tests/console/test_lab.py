@@ -148,7 +148,7 @@ def test_one_that_waits_says_so(clinic, monkeypatch):
         wait_for(lambda: slow.current_trial(TrialKey(attack="floats")).state == "running")
         page = browser.get("/lab/floats").text
         assert """data-stands='"running"'""" in page, "what the script compares with what it is told"
-        assert "<h2>Running</h2>" in page and "/assets/lab.js" in page and "<button disabled>" in page
+        assert "<h2>Running</h2>" in page and "/lab.js" in page and "<button disabled>" in page
         assert "<h2>Waiting</h2>" in browser.get("/lab/census").text
         browser.post("/lab/sampling", {"share": "0.1"})
         assert 'href="/lab/sampling?share=0.1">Refresh' in browser.get("/lab/sampling?share=0.1").text
@@ -158,7 +158,7 @@ def test_one_that_waits_says_so(clinic, monkeypatch):
     finally:
         go.set()
     wait_for(lambda: slow.current_trial(TrialKey(attack="census")).state == "done")
-    assert "/assets/lab.js" not in browser.get("/lab/floats").text
+    assert "/lab.js" not in browser.get("/lab/floats").text
 
 
 def test_one_that_breaks_down_tells_nothing_of_it(clinic, monkeypatch):

@@ -15,6 +15,7 @@ from console.house import world
 from discreet import console
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.console import manual_pages, render
+from discreet.console.assets import assets_digest
 from discreet.console.pages import lessons
 from discreet.console.pages.lessons import anonymity, bayes, block, composition, friends, game, phones, synthetic
 from discreet.console.pages.lessons.lesson import LessonQuestion
@@ -66,8 +67,8 @@ def test_a_lesson_has_no_script_or_style_in_it(clinic, name):
     page = clinic.browser("public").get(f"/learn/{name}").text
     assert not re.search(r"\sstyle=|\son[a-z]+=|<style|javascript:", page)
     assert re.findall(r"<script[^>]*>", page) == [
-        '<script type="module" src="/assets/base.js">',
-        f'<script type="module" src="/assets/learn-{name}.js">',
+        f'<script type="module" src="/assets/{assets_digest()}/base.js">',
+        f'<script type="module" src="/assets/{assets_digest()}/learn-{name}.js">',
     ]
     ids = re.findall(r'\sid="([^"]+)"', page)
     assert len(ids) == len(set(ids))

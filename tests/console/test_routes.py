@@ -239,15 +239,22 @@ def test_the_same_form_from_our_page_reaches_everything(reached, visitors):
     "host", ["evil.example", "127.0.0.1:8000.evil.example", "127.0.0.1", "127.0.0.1:9000", "", "localhost:8000@evil"]
 )
 def test_another_host_reaches_nothing(reached, visitors, host):
-    """DNS rebinding: a name that somebody else points here is no page of ours, whoever comes by it."""
+    """DNS rebinding: a name that somebody else points here is no page of ours, whoever comes by it.
+
+    What is answered at once to nobody in particular (/healthz) has any name: who watches may come by an address.
+    """
     headers, _, _, own = visitors["owner"]
     requests = [
         (route.method, filled(path), {**headers, **GOOD, "host": host}, {"csrf": own} if route in FORMS else None)
         for route in TABLE
         for path in route.paths
+        if not route.instant
     ]
     found = ask(reached, requests)
     assert {(response.status_code, reached_as(response)) for response in found} == {(421, None)}
+    assert {route.path for route in TABLE if route.instant} == {"/healthz"}
+    (alive,) = ask(reached, [("GET", "/healthz", {**headers, "host": host}, None)])
+    assert alive.status_code == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "LOCALHOST:8000", "[::1]:8000"])

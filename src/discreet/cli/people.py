@@ -24,6 +24,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the account."
 Piped = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from the first line of standard input.")
 ]
+Temporary = Annotated[
+    bool, typer.Option("--temporary", help="The person must choose another password when they first log in.")
+]
 
 
 @people_app.command()
@@ -35,6 +38,7 @@ def add(
         typer.Option("--analyst", help="Analyst name that their queries are charged to. Default: their own name."),
     ] = None,
     password_stdin: Piped = False,
+    temporary: Temporary = False,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
@@ -43,7 +47,9 @@ def add(
     checked = _role(role)
     if people.roster.find(name) is not None:
         raise UsageError(f"there is already an account {name!r}", hint="choose another name")
-    made = people.add(name, role=checked, password=_password(piped=password_stdin), analyst=analyst)
+    made = people.add(
+        name, role=checked, password=_password(piped=password_stdin), analyst=analyst, temporary=temporary
+    )
     terminal.print_result(made.data(), f"{made.name} can log in as {_with_article(made.role)}", as_json=as_json)
 
 
@@ -68,11 +74,17 @@ def role(
 
 
 @people_app.command()
-def password(name: Name, password_stdin: Piped = False, project: Folder = HERE, as_json: Json = False) -> None:
+def password(
+    name: Name,
+    password_stdin: Piped = False,
+    temporary: Temporary = False,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
     """Set a new password for an account. The person has to log in again, everywhere."""
     people = _people(project)
     account = people.roster.get(name)
-    person = people.set_password(account.name, _password(piped=password_stdin))
+    person = people.set_password(account.name, _password(piped=password_stdin), temporary=temporary)
     terminal.print_result(person.data(), f"{person.name} has a new password", as_json=as_json)
 
 

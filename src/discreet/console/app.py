@@ -17,10 +17,10 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.staticfiles import StaticFiles
 
 from discreet.console import guard, render, request_reader
 from discreet.console.access_log import AccessLog, code_places
+from discreet.console.assets import AssetFiles
 from discreet.console.defects import Defects
 from discreet.console.error_responses import error_json, error_page, error_report_of
 from discreet.console.jobs.survey_host import survey_host_of
@@ -30,7 +30,7 @@ from discreet.console.project_handle import ProjectHandle
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, JsonData, Page, Redirect, RequestDenied
 from discreet.console.routes import RESPONDENTS, Route, display_path, route_table
-from discreet.console.security_headers import ConsoleSecurityHeaders, HostCheckedFiles
+from discreet.console.security_headers import ConsoleSecurityHeaders
 from discreet.console.settings import Settings
 from discreet.console.visitor import Visitor
 
@@ -81,7 +81,7 @@ def make_app(state: AppState) -> Starlette:
             app.add_route(path, _make_endpoint(state, route, path), methods=[route.method])
     for method, path in RESPONDENTS:
         app.add_route(path, _make_collector_endpoint(state), methods=[method])
-    app.mount("/assets", HostCheckedFiles(StaticFiles(directory=render.HERE / "static"), state.settings))
+    app.mount("/assets", AssetFiles(state.settings))
 
     async def handle_http_error(request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -116,13 +116,14 @@ def _make_endpoint(state: AppState, route: Route, path: str) -> Endpoint:
         )
         delay_s = 0.0
         try:
-            guard.check_host(request.headers, state.settings)
-            if route.instant:
+            if route.instant:  # whoever watches over the server may call it by any name; it says nothing of anybody
                 return _respond_instantly(state, route, request, since=came)
+            guard.check_host(request.headers, state.settings)
             secret = request.cookies.get(state.settings.cookie, "")
             visitor = await asyncio.to_thread(guard.visitor_of, request.headers, secret, route, state.people)
             guard.check_origin(request.headers, route, state.settings)
             guard.check_role(visitor, route)
+            guard.check_password(visitor, route)
             page_format, params = await asyncio.to_thread(
                 route.resolve_format, page_format, _params(request), state.handle
             )
@@ -138,7 +139,7 @@ def _make_endpoint(state: AppState, route: Route, path: str) -> Endpoint:
         except ClientDisconnect:  # nobody is there to be answered, and nothing is broken
             response = Response(status_code=GONE)
         except Exception as problem:  # whatever it was may quote a cell: told by its kind alone
-            if isinstance(problem, RequestDenied):
+            if isinstance(problem, RequestDenied) and not isinstance(problem, guard.PasswordChangeNeeded):
                 await asyncio.to_thread(_record_denial, state, route, visitor, problem)
             response = _error_response(
                 state, request, problem, visitor, api=route.api or page_format != "html", route=display_path(path)
@@ -305,6 +306,8 @@ def _error_response(
     headers = {} if report.wait_s is None else {"retry-after": str(int(report.wait_s) + 1)}
     if api:
         return Response(render.text(error_json(report)), report.status, headers, "application/json")
+    if isinstance(problem, guard.PasswordChangeNeeded) and request.method == "GET":
+        return RedirectResponse("/me", status_code=303)
     if report.status == 401 and request.method == "GET":
         return RedirectResponse(f"/login?next={quote(request.url.path, safe='/')}", status_code=303)
     onward = _referring_page(state, request) if report.status == 401 else ""

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
 SAFE = ("GET", "HEAD")
 PUBLIC_VISITOR = Visitor()
+#: Where a password is changed.
+OWN_PASSWORD = ("/me", "/me/password")
+
+
+class PasswordChangeNeeded(RequestDenied):
+    """Somebody logged in with a password that somebody else chose."""
+
+    def __init__(self) -> None:
+        super().__init__("Choose a password of your own first.", hint="change it on your own page")
 
 
 def single_header(headers: Headers, name: str) -> str:
@@ -48,7 +57,14 @@ def visitor_of(headers: Headers, secret: str, route: Route, people: People) -> V
     if session is None:
         return PUBLIC_VISITOR
     person = session.person
-    return Visitor(role=person.role, name=person.name, analyst=person.analyst, via="session", csrf=session.csrf)
+    return Visitor(
+        role=person.role,
+        name=person.name,
+        analyst=person.analyst,
+        via="session",
+        csrf=session.csrf,
+        must_change=person.temporary,
+    )
 
 
 def _by_token(text: str, people: People) -> Visitor:
@@ -69,6 +85,13 @@ def check_role(visitor: Visitor, route: Route) -> None:
     if visitor.role == "public":
         raise RequestDenied("Please log in first." if not route.api else "This request needs a token.", status=401)
     raise RequestDenied(f"Only an {route.role} may do this.", status=403)
+
+
+def check_password(visitor: Visitor, route: Route) -> None:
+    """Refuse everything but the way to a password of one's own to who has somebody else's."""
+    open_to_all = route.role == "public" and route.path != "/"  # the first page shows more to who has an account
+    if visitor.must_change and not open_to_all and route.path not in OWN_PASSWORD:
+        raise PasswordChangeNeeded
 
 
 def check_origin(headers: Headers, route: Route, settings: Settings) -> None:

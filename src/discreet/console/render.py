@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from discreet.console.assets import with_digest
 from discreet.console.help_links import help_address
 from discreet.console.manual_pages import html_of
 from discreet.console.pages.release_view import with_labels
@@ -54,7 +55,7 @@ def html(page: Page, visitor: Visitor, *, path: str, query: str = "", practice: 
     template = _environment().get_template(page.template)
     about = {"visitor": visitor, "path": path, "query": f"?{query}" if query else "", "practice": practice}
     about["help"] = help_address(path)
-    return template.render({**page.data, **about})
+    return with_digest(template.render({**page.data, **about}))
 
 
 def text(data: Any) -> str:

@@ -21,7 +21,8 @@ DATA_FORMATS = ("json", "csv")
 
 #: The areas, each with its own ROUTES.
 AREAS = (
-    "pages.home", "pages.table_declaration", "pages.ask", "pages.answers", "pages.budget", "pages.log",
+    "pages.home", "pages.data_catalog", "pages.table_declaration", "pages.query_history", "pages.ask",
+    "pages.answer_list", "pages.answers", "pages.answer_notes", "pages.answer_comparison", "pages.budget", "pages.log",
     "pages.publication", "pages.synth", "pages.table_workloads", "pages.surveys", "pages.lab", "pages.learn",
     "pages.help_pages", "pages.login", "pages.me", "pages.admin", "pages.owner_tables", "pages.describe_table",
     "pages.table_form", "pages.analysts", "api.handlers",

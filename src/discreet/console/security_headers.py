@@ -5,13 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
-
-from discreet.console.guard import check_host
-from discreet.console.responses import RequestDenied
-from discreet.console.settings import Settings
-
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -64,18 +57,3 @@ class ConsoleSecurityHeaders:
                 {"type": "http.response.start", "status": 500, "headers": [(b"content-type", b"text/plain")]}
             )
             await send_with_headers({"type": "http.response.body", "body": b"Something went wrong here.\n"})
-
-
-class HostCheckedFiles:
-    """Files behind the same check of the host as pages: a name that somebody else pointed here has none of them."""
-
-    def __init__(self, app: Any, settings: Settings) -> None:
-        self._app = app
-        self._settings = settings
-
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        try:
-            check_host(Headers(scope=scope), self._settings)
-        except RequestDenied as denied:
-            raise HTTPException(denied.status) from None
-        await self._app(scope, receive, send)

@@ -14,7 +14,8 @@ ROLES: tuple[Role, ...] = ("public", "analyst", "owner")
 class Visitor:
     """Who comes. `analyst`: under which name their questions are charged. `csrf`: what their forms must carry.
 
-    `token`: the number of the token that they came with.
+    `token`: the number of the token that they came with. must_change: their password was chosen by somebody else, and
+    they may do nothing but change it.
     """
 
     role: Role = "public"
@@ -23,6 +24,7 @@ class Visitor:
     via: Literal["none", "session", "token"] = "none"
     csrf: str = field(default="", repr=False)
     token: int | None = None
+    must_change: bool = False
 
     def may(self, role: Role) -> bool:
         """Whether what needs `role` is allowed to this visitor."""

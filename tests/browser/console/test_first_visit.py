@@ -22,7 +22,7 @@ def found(page: Page, link: str) -> None:
     page.get_by_label("Password", exact=True).fill(WORDS)
     page.get_by_label("Repeat the password").fill(WORDS)
     page.get_by_role("button", name="Create account").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Tables")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Home")
 
 
 def add(page: Page, name: str) -> str:
@@ -55,6 +55,14 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
         expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
         log_in(page, "Ann", password)
         expect(page.locator(".who")).to_contain_text("Ann")
+        expect(page.locator("main")).to_contain_text("Your password was chosen by somebody else")
+        page.goto("/ask")  # not before there is a password that nobody else knows
+        expect(page).to_have_url(re.compile(r"/me$"))
+        page.get_by_label("Current password").fill(password)
+        page.get_by_label("New password", exact=True).fill("olive trams in the rain")
+        page.get_by_label("Repeat the new password").fill("olive trams in the rain")
+        page.get_by_role("button", name="Change password").click()
+        expect(page.get_by_role("status")).to_contain_text("Your password was changed")
         expect(page.get_by_role("link", name="Admin")).to_have_count(0)
         page.get_by_role("navigation", name="Main").get_by_role("link", name="Ask").click()
         _first_answer(page, picture)

@@ -92,7 +92,7 @@ def unnamed(page: Page) -> list[str]:
 def twins(page: Page, at: str) -> list[str]:
     """What is wrong with the same page for programs: as JSON, which its foot may leave out, and as CSV where it says so."""
     path, _, query = at.partition("?")
-    links = {link.text_content(): link.get_attribute("href") for link in page.locator("footer a").all()}
+    links = {link.text_content(): link.get_attribute("href") for link in page.locator("footer .twins a").all()}
     wrong = [f"{kind} without the query" for kind, href in links.items() if bool(query) != ("?" in href)]
     for kind, href in ({"JSON": f"{path}.json?{query}"} | links).items():
         found = page.request.get(href)

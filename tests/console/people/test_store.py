@@ -9,9 +9,12 @@ import threading
 
 import pytest
 
+from discreet.console.people.people import People
 from discreet.console.people.people_store import PeopleStore
-from discreet.console.people.store_schema import SCHEMA
+from discreet.console.people.store_connection import CONSOLE_FILE
+from discreet.console.people.store_schema import _FIRST, SCHEMA, UPGRADES, VERSION
 from discreet.errors import StoreFault
+from discreet.storage.sqlite_file import make_file
 
 OWNER, BODY = b"o" * 32, b"b" * 32
 
@@ -208,3 +211,35 @@ def test_no_secret_is_in_the_file(people, tmp_path, ada, ben):
 
 def test_every_table_is_strict():
     assert all("STRICT" in statement for statement in SCHEMA if statement.startswith("CREATE TABLE"))
+
+
+def test_a_file_of_the_first_version_is_upgraded_once(tmp_path):
+    path = tmp_path / "console.db"
+    make_file(path, CONSOLE_FILE, version=1, schema=_FIRST)
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "INSERT INTO people (name, folded, role, analyst, password, created) VALUES ('Ada', 'ada', 'owner', 'Ada', 'x', 1)"
+    )
+    connection.commit()
+    connection.close()
+    people = [People(path), People(path)]
+    assert [each.roster.get("ada").temporary for each in people] == [False, False]
+    fresh = People(tmp_path / "new.db")
+    with people[0].store.reading() as old, fresh.store.reading() as new:
+        tables = "SELECT name, sql FROM sqlite_master ORDER BY name"
+        assert old.execute(tables).fetchall() == new.execute(tables).fetchall()
+        assert old.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    for each in (*people, fresh):
+        each.close()
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "console.db"
+    make_file(path, CONSOLE_FILE, version=1, schema=_FIRST)
+    monkeypatch.setitem(UPGRADES, 2, (UPGRADES[2][0], "CREATE TABLE people (x)"))
+    with pytest.raises(StoreFault):
+        PeopleStore(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert "temporary" not in connection.execute("SELECT sql FROM sqlite_master WHERE name = 'people'").fetchone()[0]
+    connection.close()

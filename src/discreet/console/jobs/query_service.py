@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.console.console_text import console_text
 from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
 from discreet.console.jobs.idempotency import KEPT_S, check_key, check_same_request, key_owner
 from discreet.console.jobs.query_job import QueryJob
@@ -31,7 +32,7 @@ from discreet.console.project_handle import ProjectHandle
 from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.settings import Settings
 from discreet.console.visitor import Visitor
-from discreet.errors import QueryFailed
+from discreet.errors import BudgetExceeded, QueryFailed, Refused
 from discreet.ledger.refusal import DuplicateCharge
 from discreet.project.project import Project
 from discreet.project.question import Explanation
@@ -117,8 +118,18 @@ class QueryService:
         try:
             check_same_request(job.body, body)
             return self._outcome(self._wait_for_result(job))
+        except (Refused, BudgetExceeded) as problem:
+            self._keep_refused(query_request, visitor, problem)
+            raise
         finally:
             self._queue.leave(job)
+
+    def _keep_refused(self, query_request: QueryRequest, visitor: Visitor, problem: Refused | BudgetExceeded) -> None:
+        """Keep what was refused for its author, who may want to mend it."""
+        author = self._people.roster.find(visitor.name or "")
+        if author is not None and query_request.kind != "again":
+            why, hint = console_text(problem.reason), console_text(problem.hint)
+            self._people.refused.keep(author, text=query_request.text, why=why, hint=hint)
 
     def _outcome(self, result: str, *, replayed: bool = False) -> QueryOutcome:
         return QueryOutcome(releases=tuple(decode_releases(result, self._handle.project)), replayed=replayed)
@@ -139,9 +150,13 @@ class QueryService:
         return job.outcome()
 
     def jobs(self, visitor: Visitor) -> list[dict[str, Any]]:
-        """The open and the latest jobs: a person's own; for an owner of the data, everybody's."""
-        now, grid_ms = self._queue.clock(), self._settings.grid_ms
-        return [job.to_data(now, grid_ms=grid_ms) for job in self._queue.jobs() if _may_see(job, visitor)]
+        """The open and the latest jobs: a person's own; for an owner of the data, everybody's.
+
+        A query that failed or was refused is its author's alone: there is nothing to stop, and nothing was answered.
+        """
+        now, grid_ms, own = self._queue.clock(), self._settings.grid_ms, key_owner(visitor.name or "")
+        seen = [(job, job.to_data(now, grid_ms=grid_ms)) for job in self._queue.jobs() if _may_see(job, visitor)]
+        return [data for job, data in seen if job.owner == own or data["state"] != "failed"]
 
     def cancel(self, id_: str, visitor: Visitor) -> dict[str, Any]:
         """Stop a job at its next tick. What was charged stays charged. Says the same whatever the job does just now."""

@@ -34,6 +34,7 @@ def add(context: RequestContext) -> HandlerResponse:
             role=_role(context),
             password=password,
             analyst=context.field("analyst").strip() or None,
+            temporary=True,
         )
     except UsageError as problem:
         return _page(context, error=problem.reason, status=400)
@@ -45,7 +46,7 @@ def password(context: RequestContext) -> HandlerResponse:
     person, new = _person(context), _new_password()
     if person == current_person(context):
         return Redirect(to="/me")  # one's own takes the old one
-    context.people.set_password(person.name, new)
+    context.people.set_password(person.name, new, temporary=True)
     return _page(context, shown={"name": person.name, "password": new})
 
 

@@ -1,4 +1,4 @@
-"""Answers: the list of releases, and one of them with all that may be known of it."""
+"""Answers: one release with all that may be known of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from urllib.parse import quote
 
 from discreet import exact
 from discreet.console import public_facts
+from discreet.console.answer_index import excerpt
 from discreet.console.api.release_files import parquet_file
+from discreet.console.chart_file import chart_file
 from discreet.console.console_text import console_text, console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
+from discreet.console.pages.answer_address import recalled_at, release_at, statement_at, whole_number_at
+from discreet.console.pages.answer_list import answer_lines
 from discreet.console.request_context import RequestContext
-from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect, RequestDenied
+from discreet.console.responses import Download, HandlerResponse, NotFound, Page, Redirect, RequestDenied
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
-from discreet.ledger.records import ChargeRecord
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.present.cell_text import DASH
+from discreet.present import charts
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease, noise_laws
-from discreet.release import Release
 
-#: Releases on one page of the list.
-EACH = 25
-
-#: Where a charge names nobody.
-NOBODY = DASH
+#: Letters of a question that are a title.
+TITLE = 160
+#: Earlier and later answers to the same question that stand on a page.
+SAME = 10
+#: Others that are offered for a comparison, and letters of their questions.
+OTHERS, SHOWN = 30, 80
 
 #: Where releases of other kinds have a page of their own.
 OTHER_PAGES = {
@@ -43,60 +46,19 @@ _SPECIAL = re.compile(r"[\\{}$&#^_~%]")
 _SPELT = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
 
 
-def index(context: RequestContext) -> HandlerResponse:
-    """All releases, the newest first; of one table or analyst where that is asked."""
-    project = context.handle.project
-    table, analyst = context.query_text("table").strip(), context.query_text("analyst").strip()
-    charges = list(public_facts.charges(project))
-    matching_charges = [each for each in charges if _matches(each, table, analyst)]
-    pages = max(1, -(-len(matching_charges) // EACH))
-    page = min(_number(context.query_text("page", "1"), "page"), pages)
-    shown = [_release_line(project, each) for each in matching_charges[(page - 1) * EACH : page * EACH]]
-    data = {
-        "releases": shown,
-        "count": len(matching_charges),
-        "page": page,
-        "pages": pages,
-        "table": table,
-        "analyst": analyst,
-        "tables": sorted({each.table for each in charges}),
-        "analysts": sorted({each.analyst or NOBODY for each in charges}),
-    }
-    columns = ("release", "kind", "table", "version", "analyst", "time", "price", "asked")
-    return Page(
-        template="answers.html",
-        data=data,
-        table=PageTable(columns=columns, rows=[[each[name] for name in columns] for each in shown]),
-    )
-
-
-def _matches(charge: ChargeRecord, table: str, analyst: str) -> bool:
-    """Whether a charge is of a table and an analyst; the dash stands for nobody named, as it does in the list."""
-    return (not table or charge.table == table) and (not analyst or (charge.analyst or NOBODY) == analyst)
-
-
-def _release_line(project: Project, charge: ChargeRecord) -> dict[str, Any]:
-    recalled_release = project.recall(charge.id)
-    return {
-        **public_facts.charge_json(project, charge),
-        "kind": recalled_release.kind,
-        "asked": public_facts.query_excerpt(recalled_release, most=200),
-    }
-
-
 def show(context: RequestContext) -> HandlerResponse:
     """One release: rows and chart, what was asked, what each clause did, what it cost, how to cite it."""
     return _page(context)
 
 
 def _page(context: RequestContext, *, problem: Exception | None = None, epsilon: str = "", within: str = "") -> Page:
-    project, recalled_release = context.handle.project, _recall(context)
-    if _statement(context) > max(1, len(recalled_release.texts)):
+    project, recalled_release = context.handle.project, recalled_at(context)
+    if statement_at(context) > max(1, len(recalled_release.texts)):
         raise NotFound
     data, release = _release_facts(context, project, recalled_release), None
     if recalled_release.is_readable:
         try:
-            release = _release(context, recalled_release)
+            release = release_at(context, recalled_release)
         except UsageError as trouble:
             data["unreadable"] = console_text(trouble.reason)
     if release is not None:
@@ -108,12 +70,12 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "has_best": bool(release_view.best_places(release_json)),
             "shows_best": context.query_text("best") == "1",
             "sheet": release_view.page_sheet(release_json, best=context.query_text("best") == "1"),
+            "single": release_view.single_number(release_json),
+            "shown_confidence": context.query_text("confidence").strip(),
             "numbers": release_view.chart_numbers(release_json),
-            "number": _number(context.query_text("number", "1"), "number"),
-            "chart": release_view.release_chart(
-                release_json, number=_number(context.query_text("number", "1"), "number")
-            ),
-            "tree": _sensitivity_tree(project, recalled_release, _statement(context)),
+            "number": whole_number_at(context, "number"),
+            "chart": release_view.release_chart(release_json, number=whole_number_at(context, "number")),
+            "tree": _sensitivity_tree(project, recalled_release, statement_at(context)),
         }
     if problem is not None:
         data["problem_again"] = error_json(error_report_of(problem))
@@ -129,8 +91,14 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
     table = project.file.tables.get(charge.table)
     elsewhere = OTHER_PAGES.get(recalled_release.kind)
     published = context.people.published.find(recalled_release.id) is not None
+    note = context.people.notes.find(recalled_release.id)
     return {
         "release": recalled_release.id,
+        **_title(recalled_release, note.name),
+        "note": note.data(),
+        "may_note": may_note(context, recalled_release),
+        **_other_answers(context, recalled_release),
+        "origin": context.settings.origin,
         "kind": recalled_release.kind,
         "words": recalled_release.words,
         "table": charge.table,
@@ -141,7 +109,7 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "price": exact.as_float(charge.price, up=True),
         "cost": _spending(recalled_release),
         "texts": list(recalled_release.texts),
-        "statement": _statement(context),
+        "statement": statement_at(context),
         "also": list(recalled_release.also),
         "refines": project.ledger.state.refinements.refined(recalled_release.id),
         "refined_by": project.ledger.state.refinements.refined_by.get(recalled_release.id),
@@ -156,8 +124,45 @@ def _release_facts(context: RequestContext, project: Project, recalled_release: 
         "source_changed": _source_changed(context, project, recalled_release),
         "best": [], "has_best": False, "shows_best": False,
         "columns": [], "rows": [], "intervals": [], "confidence": None, "warnings": [],
-        "sheet": None, "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
+        "single": None, "shown_confidence": "", "sheet": None,
+        "numbers": [], "number": 1, "chart": None, "tree": None, "unreadable": "", "problem_again": None,
     }  # fmt: skip
+
+
+def _title(recalled_release: RecalledRelease, name: str) -> dict[str, Any]:
+    """What stands over an answer: its name, else its question, else what it is."""
+    question = public_facts.query_excerpt(recalled_release, most=TITLE)
+    is_sql = bool(recalled_release.texts)
+    return {
+        "title": name or (question if is_sql else question[:1].upper() + question[1:]),
+        "is_sql": is_sql and not name,
+    }
+
+
+def may_note(context: RequestContext, recalled_release: RecalledRelease) -> bool:
+    """Whether a visitor may name an answer: its author, by the name that it was charged to, and every owner."""
+    author = recalled_release.charge.analyst
+    is_author = author is not None and author == context.visitor.analyst
+    return context.visitor.via == "session" and (is_author or context.visitor.may("owner"))
+
+
+def _other_answers(context: RequestContext, recalled_release: RecalledRelease) -> dict[str, Any]:
+    """Answers to the same question, and others that it may be compared with; the newest first."""
+    same, others = [], []
+    for charge, entry, note in answer_lines(context):
+        if charge.id == recalled_release.id or not entry.is_readable or not recalled_release.is_readable:
+            continue
+        line = {
+            "release": charge.id,
+            "words": note.name or excerpt(entry.question, SHOWN),
+            "version": charge.version,
+            "time": public_facts.to_minute(charge.time),
+        }
+        if entry.texts == recalled_release.texts and charge.table == recalled_release.charge.table:
+            same.append(line)
+        elif charge.table == recalled_release.charge.table:
+            others.append(line)
+    return {"same": same[:SAME], "others": others[:OTHERS]}
 
 
 def _source_changed(context: RequestContext, project: Project, recalled_release: RecalledRelease) -> bool:
@@ -208,40 +213,31 @@ def _sensitivity_tree(project: Project, recalled_release: RecalledRelease, state
     }
 
 
-def _recall(context: RequestContext) -> RecalledRelease:
-    try:
-        return context.handle.project.recall(context.params["release"])
-    except UsageError:
-        raise NotFound from None
-
-
-def _release(context: RequestContext, recalled_release: RecalledRelease) -> Release:
-    confidence = context.query_text("confidence").strip() or None
-    return context.handle.project.release(recalled_release.id, confidence=confidence, statement=_statement(context))
-
-
-def _statement(context: RequestContext) -> int:
-    return _number(context.query_text("statement", "1"), "statement")
-
-
-def _number(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 7) or int(text) < 1:
-        raise RequestDenied(f"{name} must be a whole number, at least 1.", status=400)
-    return int(text)
-
-
 def parquet(context: RequestContext) -> HandlerResponse:
     """The rows of an answer as Parquet."""
-    recalled_release = _recall(context)
+    recalled_release = recalled_at(context)
     if not recalled_release.is_readable:
         raise NotFound
-    return parquet_file(_release(context, recalled_release))
+    return parquet_file(release_at(context, recalled_release))
+
+
+def chart_svg(context: RequestContext) -> HandlerResponse:
+    """The chart of an answer as a file: the number and the confidence that its page shows."""
+    recalled_release = recalled_at(context)
+    if not recalled_release.is_readable:
+        raise NotFound
+    release_json = without_infinities(release_at(context, recalled_release).to_data())
+    chart = release_view.release_chart(release_json, number=whole_number_at(context, "number"))
+    if chart is None:
+        raise NotFound
+    content = chart_file(charts.draw(chart)).encode()
+    return Download(content=content, media_type="image/svg+xml", name=f"{recalled_release.id}.svg")
 
 
 def again(context: RequestContext) -> HandlerResponse:
     """Make it more precise. Charged, once for its form."""
     recalled_release, epsilon, within = (
-        _recall(context),
+        recalled_at(context),
         *(context.field(name).strip() for name in ("epsilon", "within")),
     )
     try:
@@ -294,8 +290,8 @@ def _plain_bibtex(text: str) -> str:
 
 
 ROUTES = (
-    Route(method="GET", path="/a", handler=index, role="analyst"),
     Route(method="GET", path="/a/{release}.parquet", handler=parquet, role="analyst", twins=False),
+    Route(method="GET", path="/a/{release}.svg", handler=chart_svg, role="analyst", twins=False),
     Route(method="POST", path="/a/{release}/again", handler=again, role="analyst", gridded=True),
     Route(method="GET", path="/a/{release}", handler=show, role="analyst"),
 )

@@ -1,13 +1,20 @@
-"""The first page: tables, what is left of their budgets, the latest answers; and the jump box."""
+"""The first page: what one can ask, what is left, the latest answers, requests and drafts; and the jump box."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from discreet.console import public_facts
 from discreet.console.console_text import console_texts
+from discreet.console.pages.me import current_person
+from discreet.console.pages.query_drafts import DraftStore
+from discreet.console.pages.vocabulary import example_query
+from discreet.console.people.answer_notes import AnswerNote
+from discreet.console.people.refused_queries import RefusedQuery
+from discreet.console.population_meters import population_meters, table_lines
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, JsonData, Page, PageTable, Redirect
 from discreet.console.routes import Route
@@ -17,10 +24,12 @@ from discreet.project.project import Project
 from discreet.schema.schema import Table
 
 LATEST = 8
+#: Columns of a table, and refused queries, that stand here.
+COLUMNS, REFUSED = 8, 3
 #: So many letters of a question are shown.
 SHOWN = 90
 #: Words that lead to a page.
-PAGES = ("ask", "budget", "log", "synth", "tables", "survey", "lab", "learn", "admin", "r", "a", "me", "api")
+PAGES = ("ask", "d", "budget", "log", "synth", "tables", "survey", "lab", "learn", "admin", "r", "a", "me", "api")
 
 
 def show(context: RequestContext) -> HandlerResponse:
@@ -28,8 +37,9 @@ def show(context: RequestContext) -> HandlerResponse:
     if context.visitor.role == "public":
         return Redirect(to="/r")
     project = context.handle.project
-    tables = [public_facts.table_line(project, table) for table in project.file.tables.values()]
-    latest = [_answer(project, each) for each in itertools.islice(public_facts.charges(project), LATEST)]
+    tables = [_table(project, line) for line in table_lines(project)]
+    notes = context.people.notes.all()
+    latest = [_answer(project, each, notes) for each in itertools.islice(public_facts.charges(project), LATEST)]
     owner = context.visitor.role == "owner"
     private = [table for table in project.file.tables.values() if not table.public]
     warnings = [line for table in private for line in _file_warnings(project, table)] if owner else []
@@ -44,7 +54,10 @@ def show(context: RequestContext) -> HandlerResponse:
         "problem_of_file": context.handle.problem if owner else "",
         "warnings": console_texts(dict.fromkeys(warnings)),
         "lines": list(dict.fromkeys(lines)),
-        "requests": _open_requests(context) if owner else 0,
+        "populations": population_meters(tables),
+        **_requests(context, owner=owner),
+        "drafts": _drafts(context),
+        "refused": [_refused(each) for each in context.people.refused.of(current_person(context), most=REFUSED)],
     }
     rows = [[each["name"], each["public"], each["population"], each["version"]] for each in tables]
     return Page(
@@ -54,10 +67,24 @@ def show(context: RequestContext) -> HandlerResponse:
     )
 
 
-def _answer(project: Project, charge: ChargeRecord) -> dict[str, Any]:
-    """An answer in the list: its question stands beside its id, which says nothing to people."""
+def _table(project: Project, line: dict[str, Any]) -> dict[str, Any]:
+    """A table, its first columns, and a first question about it."""
+    table = project.file.tables[line["name"]]
+    names = [column.name for column in table.schema.columns]
+    askable = line["budget"] is not None
+    return {
+        **line,
+        "column_names": names[:COLUMNS],
+        "more_columns": max(0, len(names) - COLUMNS),
+        "example": example_query(project, table.name) if askable else "",
+    }
+
+
+def _answer(project: Project, charge: ChargeRecord, notes: Mapping[str, AnswerNote]) -> dict[str, Any]:
+    """An answer in the list: its name or its question stands there, for its id says nothing to people."""
     return {
         **public_facts.charge_json(project, charge),
+        "name": notes[charge.id].name if charge.id in notes else "",
         "asked": public_facts.query_excerpt(project.recall(charge.id), most=SHOWN),
     }
 
@@ -70,8 +97,36 @@ def _file_warnings(project: Project, table: Table) -> list[str]:
     return [line for line in warnings if line != limit_difference(table, project.ledger)]
 
 
-def _open_requests(context: RequestContext) -> int:
-    return sum(each.state == "open" for each in context.people.requests.all())
+def _requests(context: RequestContext, *, owner: bool) -> dict[str, Any]:
+    """For owners what waits for their decision; for analysts what became of their own requests."""
+    requests = context.people.requests.all()
+    waiting = [each.data() for each in requests if each.state == "open"] if owner else []
+    mine = [] if owner else [each.data() for each in requests if each.person == context.visitor.name]
+    return {"requests": len(waiting), "waiting": waiting[:LATEST], "mine": mine[:LATEST]}
+
+
+def _drafts(context: RequestContext) -> list[dict[str, Any]]:
+    """Queries that one priced or rehearsed and did not ask, as long as the server has them."""
+    drafts = context.handle.singleton(DraftStore, DraftStore)
+    return [
+        {
+            "draft": name,
+            "asked": shorten(draft.form.sql),
+            "state": "rehearsed" if draft.rehearsal is not None else "not asked yet",
+        }
+        for name, draft in drafts.of(context.visitor.name or "")
+        if draft.trouble is None
+    ]
+
+
+def _refused(refused_query: RefusedQuery) -> dict[str, Any]:
+    return {"asked": shorten(refused_query.text), "why": refused_query.why, "time": refused_query.data()["time"]}
+
+
+def shorten(sql: str) -> str:
+    """A query on one line, as far as it is shown."""
+    line = " ".join(sql.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
 
 
 def jump(context: RequestContext) -> HandlerResponse:

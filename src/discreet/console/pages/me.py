@@ -31,6 +31,8 @@ def password(context: RequestContext) -> HandlerResponse:
     try:
         if new != context.field("again"):
             raise UsageError("the two new passwords are not the same")
+        if new == context.field("old"):
+            raise UsageError("choose another password than the current one")
         if context.people.check(me.name, context.field("old"), address=context.address, trusted=context.secret) is None:
             note_failure(context, me.name, "/me/password")
             raise UsageError("the current password is wrong")
@@ -96,6 +98,7 @@ def _page(context: RequestContext, *, notice: str = "", error: str = "", token: 
         "person": me.data(),
         "roles": list(ROLES[: ROLES.index(me.role) + 1]),
         "tokens": tokens,
+        "must_change": context.visitor.must_change,
         "sessions": [each for each in context.people.sessions.all() if each["person"] == me.name],
         "days": DAYS,
         "most_days": MOST_DAYS,

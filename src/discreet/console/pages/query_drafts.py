@@ -92,6 +92,18 @@ class DraftStore:
             saved_draft = self._drafts.get(name)
         return saved_draft if saved_draft is not None and saved_draft.person == person else None
 
+    def of(self, person: str) -> list[tuple[str, SavedDraft]]:
+        """A person's own, each with the name that leads to it, the newest first; one of each text."""
+        with self._lock:
+            own = [(name, each) for name, each in reversed(self._drafts.items()) if each.person == person]
+        return list({each.form.sql: (name, each) for name, each in reversed(own)}.values())[::-1]
+
+    def forget(self, person: str) -> None:
+        """Forget a person's own."""
+        with self._lock:
+            for name in [name for name, each in self._drafts.items() if each.person == person]:
+                del self._drafts[name]
+
     def close(self) -> None:
         """Forget all."""
         with self._lock:

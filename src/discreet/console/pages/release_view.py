@@ -40,6 +40,13 @@ def page_sheet(data: Data, *, best: bool = False) -> dict[str, Any]:
     return {"columns": columns, "cells": cells, "more": max(0, len(data["rows"]) - MOST_SHOWN)}
 
 
+def single_number(data: Data) -> dict[str, Any] | None:
+    """The number of an answer that is one number, as it is shown large; None for every other answer."""
+    if len(data["rows"]) != 1 or len(data["columns"]) != 1 or data["columns"][0]["kind"] == "key":
+        return None
+    return {"name": data["columns"][0]["name"], **_cell(data, 0, 0)}
+
+
 def best_places(data: Data) -> list[int]:
     """The columns in which some best number differs from the unbiased one."""
     pairs = list(zip(data["rows"], data.get("best") or (), strict=False))

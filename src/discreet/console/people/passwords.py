@@ -8,13 +8,14 @@ from __future__ import annotations
 import secrets
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from discreet.console.people.throttle import TooManyLogins
+from discreet.console.people.weak_passwords import weakness
 from discreet.errors import UsageError
 
 MEMORY_KIB = 19 * 1024
@@ -37,13 +38,20 @@ class Passwords:
         self._stand_in = ""
         self._making = threading.Lock()
 
-    def hash_new(self, password: str) -> str:
-        """The hash of a new password; refuses one that is too short or too long."""
+    def hash_new(self, password: str, names: Sequence[str] = ()) -> str:
+        """The hash of a new password; refuses one that is too short, too long, or one of the first that are tried.
+
+        `names`: those of its person, which are no password.
+        """
         composed = unicodedata.normalize("NFC", password) if len(password) <= MOST else password
         if len(composed) < LEAST:
             raise UsageError(f"a password needs at least {LEAST} characters", hint="several words are easy to remember")
         if len(composed) > MOST:
             raise UsageError(f"a password must have at most {MOST:,} characters")
+        if why := weakness(composed, names):
+            raise UsageError(
+                f"this password is easy to guess: {why}", hint="use several words that do not belong together"
+            )
         return self.hash_existing(composed)
 
     def hash_existing(self, password: str) -> str:

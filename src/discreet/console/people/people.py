@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from discreet.console.people import browsers
+from discreet.console.people.answer_notes import AnswerNotes
 from discreet.console.people.budget_requests import BudgetRequests
 from discreet.console.people.clock import Clock, wall_clock
 from discreet.console.people.denials import Denials
@@ -13,6 +14,7 @@ from discreet.console.people.idempotency_keys import IdempotencyKeys
 from discreet.console.people.passwords import Passwords
 from discreet.console.people.people_store import NAME, PeopleStore
 from discreet.console.people.publications import Publications
+from discreet.console.people.refused_queries import RefusedQueries
 from discreet.console.people.roster import PeopleRoster, Person, PersonRole
 from discreet.console.people.sessions import BrowserSessions
 from discreet.console.people.setup_link import SetupLink
@@ -59,6 +61,8 @@ class People:
         self.throttle = LoginThrottle(clock)
         self.requests = BudgetRequests(self.store, clock)
         self.published = Publications(self.store, clock)
+        self.notes = AnswerNotes(self.store, clock)
+        self.refused = RefusedQueries(self.store, clock)
         self.denials = Denials(self.store, clock)
         self.keys = IdempotencyKeys(self.store, clock)
 
@@ -67,9 +71,12 @@ class People:
         """The people of a project's folder."""
         return People(folder / ".discreet" / NAME, clock=clock, passwords=passwords)
 
-    def add(self, name: str, *, role: PersonRole, password: str, analyst: str | None = None) -> Person:
-        """A new person."""
-        return self.roster.add(name, role=role, password_hash=self.passwords.hash_new(password), analyst=analyst)
+    def add(
+        self, name: str, *, role: PersonRole, password: str, analyst: str | None = None, temporary: bool = False
+    ) -> Person:
+        """A new person. `temporary`: somebody else knows the password, and its person must change it first."""
+        password_hash = self.passwords.hash_new(password, (name,))
+        return self.roster.add(name, role=role, password_hash=password_hash, analyst=analyst, temporary=temporary)
 
     def first_owner(self, link: str, *, name: str, password: str) -> Person:
         """The first owner, who came by the setup link."""
@@ -77,7 +84,7 @@ class People:
             raise UsageError(
                 "this link is no longer valid", hint=Message("log in, or start ", Command("serve"), " again")
             )
-        return self.setup.take(link, name=name, password_hash=self.passwords.hash_new(password))
+        return self.setup.take(link, name=name, password_hash=self.passwords.hash_new(password, (name,)))
 
     def attempt(
         self, name: str, password: str, *, address: str, instead_of: str = "", browser: str = "", trusted: str = ""
@@ -107,9 +114,9 @@ class People:
         """Whose name and password these are, if anybody's who may come. Raises Throttled."""
         return self._check(name, password, address=address, trusted=trusted).person
 
-    def set_password(self, name: str, password: str) -> Person:
-        """A new password; ends all of the person's sessions."""
-        return self.roster.set_password(name, self.passwords.hash_new(password))
+    def set_password(self, name: str, password: str, *, temporary: bool = False) -> Person:
+        """A new password; ends all of the person's sessions. `temporary`: its person must change it first."""
+        return self.roster.set_password(name, self.passwords.hash_new(password, (name,)), temporary=temporary)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -15,12 +15,15 @@ from discreet.errors import Command, Message, UsageError
 PersonRole = Literal["analyst", "owner"]
 ROLES: tuple[PersonRole, ...] = get_args(PersonRole)
 
-COLUMNS = "people.number, people.name, people.role, people.analyst, people.disabled, people.created"
+COLUMNS = "people.number, people.name, people.role, people.analyst, people.disabled, people.created, people.temporary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who may log in. `analyst`: the name under which their questions are charged."""
+    """Somebody who may log in. `analyst`: the name under which their questions are charged.
+
+    temporary: their password was chosen by somebody else, and must be changed before anything else.
+    """
 
     number: int
     name: str
@@ -28,6 +31,7 @@ class Person:
     analyst: str
     disabled: bool
     created: int
+    temporary: bool = False
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
@@ -38,6 +42,7 @@ class Person:
             "analyst": self.analyst,
             "disabled": self.disabled,
             "created": iso_time(self.created),
+            "temporary": self.temporary,
         }
 
 
@@ -48,10 +53,14 @@ class PeopleRoster:
         self._store = store
         self._clock = clock
 
-    def add(self, name: str, *, role: PersonRole, password_hash: str, analyst: str | None = None) -> Person:
+    def add(
+        self, name: str, *, role: PersonRole, password_hash: str, analyst: str | None = None, temporary: bool = False
+    ) -> Person:
         """A new person; refused where somebody has the name, capitals aside."""
         with self._store.writing() as connection:
-            return insert_person(connection, name, role, password_hash, analyst, now=int(self._clock()))
+            person = insert_person(connection, name, role, password_hash, analyst, now=int(self._clock()))
+            connection.execute("UPDATE people SET temporary = ? WHERE number = ?", (temporary, person.number))
+            return _get_person(connection, person.name)
 
     def all(self) -> list[Person]:
         """Everybody, in the order in which they came."""
@@ -102,13 +111,16 @@ class PeopleRoster:
             connection.execute("UPDATE people SET analyst = ? WHERE number = ?", (clean_name(analyst), person.number))
             return _get_person(connection, name)
 
-    def set_password(self, name: str, password_hash: str) -> Person:
+    def set_password(self, name: str, password_hash: str, *, temporary: bool = False) -> Person:
         """Give a new password. Ends the person's sessions."""
         with self._store.writing() as connection:
             person = _get_person(connection, name)
-            connection.execute("UPDATE people SET password = ? WHERE number = ?", (password_hash, person.number))
+            connection.execute(
+                "UPDATE people SET password = ?, temporary = ? WHERE number = ?",
+                (password_hash, temporary, person.number),
+            )
             _end_sessions(connection, person)
-            return person
+            return _get_person(connection, name)
 
     def rehash(self, person: Person, *, old: str, new: str) -> None:
         """Store the same password under newer parameters, unless it was changed meanwhile."""
@@ -156,8 +168,16 @@ def insert_person(
 
 def person_of(row: Sequence[Any]) -> Person:
     """A person from the columns."""
-    number, name, role, analyst, disabled, created = row
-    return Person(number=number, name=name, role=role, analyst=analyst, disabled=bool(disabled), created=created)
+    number, name, role, analyst, disabled, created, temporary = row
+    return Person(
+        number=number,
+        name=name,
+        role=role,
+        analyst=analyst,
+        disabled=bool(disabled),
+        created=created,
+        temporary=bool(temporary),
+    )
 
 
 def role_of(text: str) -> PersonRole:

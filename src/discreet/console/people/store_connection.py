@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
-from discreet.console.people.store_schema import VERSION
+from discreet.console.people.store_schema import UPGRADES, VERSION
 from discreet.errors import StoreFault
 from discreet.storage.sqlite_file import SqliteUse, connect
 
@@ -69,10 +69,30 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = connect(path, CONSOLE_FILE, wait_s=WAIT_S)
-    if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+    if _version(connection) < VERSION:
+        _upgrade(connection)
+    if _version(connection) != VERSION:
         connection.close()
         raise StoreFault("the console's file was written by another version of Discreet", hint="upgrade")
     return connection
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _upgrade(connection: sqlite3.Connection) -> None:
+    """Bring a file of an older version to this one, whole or not at all; of two processes the second finds it done."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(_version(connection) + 1, VERSION + 1):
+            for statement in UPGRADES[version]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 _CONNECTIONS: WeakSet[StoreConnection] = WeakSet()

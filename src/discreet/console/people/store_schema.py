@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-#: The version of the tables below. Another one needs a migration, never a silent change.
-VERSION = 1
+#: The version of the tables below. Another one needs a step of `UPGRADES`, never a silent change.
+VERSION = 2
 
 _DIGEST = "BLOB NOT NULL CHECK (length({0}) = 32)"
 
-SCHEMA = (
+_FIRST = (
     """CREATE TABLE people (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         name TEXT NOT NULL,
@@ -84,3 +84,30 @@ SCHEMA = (
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX keys_made ON keys (made)",
 )
+
+#: By version: what makes it of the one before. A file of an older version is brought here when it is opened.
+#: people.temporary: whether the password was chosen by somebody else, and must be changed before anything else.
+UPGRADES = {
+    2: (
+        "ALTER TABLE people ADD COLUMN temporary INTEGER NOT NULL DEFAULT 0 CHECK (temporary IN (0, 1))",
+        """CREATE TABLE answer_notes (
+            release TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            tags TEXT NOT NULL,
+            note TEXT NOT NULL,
+            changed INTEGER NOT NULL,
+            by TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE refused_queries (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            person INTEGER NOT NULL REFERENCES people (number),
+            time INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            why TEXT NOT NULL,
+            hint TEXT NOT NULL
+        ) STRICT""",
+        "CREATE INDEX refused_queries_person ON refused_queries (person)",
+    ),
+}
+
+SCHEMA = (*_FIRST, *(statement for version in sorted(UPGRADES) for statement in UPGRADES[version]))

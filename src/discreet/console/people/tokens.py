@@ -19,6 +19,8 @@ MOST_DAYS = 3_650
 #: Tokens that hold at once, of one person.
 EACH = 50
 
+#: So many of a row's columns are its person's.
+_PERSON = COLUMNS.count(",") + 1
 _COLUMNS = "tokens.number, label, tokens.role, tokens.created, expires, revoked, used"
 _JOINED = f"SELECT {COLUMNS}, {_COLUMNS} FROM tokens JOIN people ON people.number = tokens.person"
 
@@ -164,10 +166,10 @@ class ApiTokens:
 
 
 def _token(row: Sequence[Any]) -> ApiToken:
-    number, label, granted, created, expires, revoked, used = row[6:]
+    number, label, granted, created, expires, revoked, used = row[_PERSON:]
     return ApiToken(
         number=number,
-        person=person_of(row[:6]),
+        person=person_of(row[:_PERSON]),
         label=label,
         granted=granted,
         created=created,

@@ -1,0 +1,41 @@
+"""One's own history: drafts, and queries that were refused. Nobody else sees them, and one can forget them."""
+
+from __future__ import annotations
+
+from discreet.console.pages.me import current_person
+from discreet.console.pages.query_drafts import DraftStore
+from discreet.console.people.refused_queries import EACH
+from discreet.console.request_context import RequestContext
+from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
+from discreet.console.routes import Route
+
+
+def show(context: RequestContext) -> HandlerResponse:
+    """What one tried: what is still in the server's memory, and what was refused."""
+    drafts = context.handle.singleton(DraftStore, DraftStore).of(context.visitor.name or "")
+    refused = [each.data() for each in context.people.refused.of(current_person(context))]
+    data = {
+        "drafts": [
+            {"draft": name, "sql": each.form.sql, "rehearsed": each.rehearsal is not None}
+            for name, each in drafts
+            if each.trouble is None
+        ],
+        "refused": refused,
+        "most": EACH,
+    }
+    columns = ("time", "text", "why")
+    rows = [[each[name] for name in columns] for each in refused]
+    return Page(template="ask_history.html", data=data, table=PageTable(columns=columns, rows=rows))
+
+
+def forget(context: RequestContext) -> HandlerResponse:
+    """Forget one's own drafts and refused queries."""
+    context.people.refused.forget(current_person(context))
+    context.handle.singleton(DraftStore, DraftStore).forget(context.visitor.name or "")
+    return Redirect(to="/ask/history")
+
+
+ROUTES = (
+    Route(method="GET", path="/ask/history", handler=show, role="analyst"),
+    Route(method="POST", path="/ask/history/forget", handler=forget, role="analyst"),
+)
