@@ -67,7 +67,10 @@ class ConsoleSecurityHeaders:
 
 
 class HostCheckedFiles:
-    """Files behind the same check of the host as pages: a name that somebody else pointed here has none of them."""
+    """Files behind the same check of the host as pages: a name that somebody else pointed here has none of them.
+
+    They hold nothing of anybody: a browser may keep them, and asks each time whether they have changed.
+    """
 
     def __init__(self, app: Any, settings: Settings) -> None:
         self._app = app
@@ -78,4 +81,10 @@ class HostCheckedFiles:
             check_host(Headers(scope=scope), self._settings)
         except RequestDenied as denied:
             raise HTTPException(denied.status) from None
-        await self._app(scope, receive, send)
+
+        async def send_to_keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), (b"cache-control", b"no-cache")]}
+            await send(message)
+
+        await self._app(scope, receive, send_to_keep)
