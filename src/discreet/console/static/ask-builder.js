@@ -15,7 +15,8 @@ export function openBuilder(form, write) {
   const builder = document.getElementById("builder");
   if (!builder) return;
   const { build_table: table, build_measure: measure, build_column: column } = form.elements;
-  const trouble = document.getElementById("build-trouble");
+  const trouble = make("p", "", { role: "alert", hidden: true });
+  builder.append(trouble);
   const fit = () => {
     for (const group of builder.querySelectorAll("optgroup")) {
       const own = group.label === table.value;
@@ -39,6 +40,7 @@ export function openBuilder(form, write) {
     const answer = await fetch("/ask/build", { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
     const told = answer?.status === 200 ? await answer.json() : { problem: { error: "The server does not respond, or your session has ended." } };
     trouble.hidden = !told.problem;
+    trouble.className = told.problem ? "bad" : "";
     trouble.textContent = told.problem ? [told.problem.error, told.problem.hint].filter(Boolean).join("; try: ") : "";
     if (!told.problem) write(told.sql);
   });

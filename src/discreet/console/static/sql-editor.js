@@ -80,7 +80,8 @@ const typedOver = cm.EditorView.domEventHandlers({
  */
 export function openEditor({ box, label, describedBy, changed, run }) {
   const completion = new cm.Compartment();
-  const offered = (words) => cm.autocompletion({ override: [complete(words)], icons: false, maxRenderedOptions: 40, selectOnOpen: false });
+  const offered = (words) => cm.autocompletion({ override: [complete(words)], icons: false, maxRenderedOptions: 40, selectOnOpen: false,
+    interactionDelay: 0 });
   let quiet = false;
   const keys = [
     { key: "Mod-Enter", run: () => { run(); return true; } },
@@ -109,6 +110,7 @@ export function openEditor({ box, label, describedBy, changed, run }) {
     }),
   });
   box.before(view.dom);
+  if (document.activeElement === box) view.focus(); // somebody was quicker than the script
   box.hidden = true;
   box.required = false; // a box that cannot be seen cannot say that it is empty: the page does
   label.removeAttribute("for");
