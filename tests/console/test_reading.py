@@ -160,7 +160,11 @@ def test_the_headers_are_these(clinic):
     assert security_headers.HEADERS == EVERYWHERE
     for path in ("/login", "/assets/style.css", "/nowhere", "/healthz", "/api/v1/tables"):
         found = clinic.client().get(path)
-        assert {name: found.headers.get(name) for name in EVERYWHERE} == EVERYWHERE, path
+        cached = (
+            "no-cache" if path.startswith("/assets/") else "no-store"
+        )  # the same for everybody: kept, and asked after
+        expected = EVERYWHERE | {"cache-control": cached}
+        assert {name: found.headers.get(name) for name in EVERYWHERE} == expected, path
 
 
 def planted(clinic, monkeypatch, *routes):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from discreet.present.cell_text import cell_text
+
 Data = Mapping[str, Any]
 
 #: Groups of a chart: more are not read.
@@ -49,7 +51,7 @@ def _bar(row: Data, number: Data, name: str, width: float | None) -> dict[str, A
 def _label(keys: Sequence[Any], name: str) -> Any:
     if len(keys) == 1:
         return keys[0]
-    return ", ".join("NULL" if key is None else str(key) for key in keys) if keys else name
+    return ", ".join(map(cell_text, keys)) if keys else name
 
 
 def _is_number(value: object) -> bool:
