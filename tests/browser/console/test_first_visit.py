@@ -66,6 +66,7 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
 
 def _first_answer(page: Page, picture: Picture) -> None:
     """The price appears before anything is paid, follows what is typed, and the answer tells what it is worth."""
+    page.wait_for_load_state()  # until then the box has no editor over it
     question, price = page.get_by_label("Your query, in SQL"), page.locator("#price")
     page.get_by_role("button", name="Use this example").click()
     expect(price).to_contain_text("epsilon 0.1, delta 0")
