@@ -366,7 +366,8 @@ def test_the_editor_the_builder_and_the_rehearsal_by_clicks(coming: Coming, plac
         expect(page.locator("#pricing")).to_be_visible()
         expect(width).not_to_have_value(f"{by_price:.0f}")
         assert float(width.input_value()) < by_price / 5
-        picture(page, "builder")
+        expect(page.locator(".cm-tooltip")).to_have_count(0)
+        picture(page.locator("#builder"), "builder")
         page.get_by_role("button", name="Rehearse (free)").click()
         rehearsal = page.locator("#rehearsal")
         expect(rehearsal.locator("svg.chart .chart-try").first).to_be_visible()

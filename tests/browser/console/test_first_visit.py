@@ -88,6 +88,8 @@ def _first_answer(page: Page, picture: Picture) -> None:
     expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(r"^0\.5"))  # and the slider follows
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^epsilon 0\.5"))
     expect(page.locator("#confirm")).to_contain_text("charged to Ann")
+    page.set_viewport_size({"width": 1040, "height": 700})
+    page.evaluate("scrollTo(0, 0)")
     picture(page, "ask")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page).to_have_url(re.compile(r"/a/r-"))

@@ -37,6 +37,7 @@ const put = (text) => (view, completion, from, to) => {
 };
 
 const complete = (words) => (context) => {
+  if (context.view && !context.view.hasFocus) return null; // somebody has gone on to another field meanwhile
   const typed = context.matchBefore(/['"]?[\p{L}\p{N}_]*/u);
   if (!typed || (typed.from === typed.to && !context.explicit)) return null;
   const start = typed.text.replace(/^['"]/, "").toLowerCase();
