@@ -125,16 +125,16 @@ def measured_columns(table: Table) -> list[str]:
 
 def group_choices(table: Table) -> list[dict[str, str]]:
     """How the rows of a table can be grouped."""
-    found = []
+    choices = []
     for column in table.schema.columns:
         if isinstance(column, MomentColumn):
-            found += [
+            choices += [
                 {"value": f"{period} {column.name}", "words": f"{column.name}, by {period}"} for period in _PERIODS
             ]
         elif (width := _step(column)) is not None:
-            found.append({"value": f"steps {column.name}", "words": f"{column.name}, in steps of {width}"})
-        found.append({"value": f"each {column.name}", "words": _each_words(column)})
-    return found
+            choices.append({"value": f"steps {column.name}", "words": f"{column.name}, in steps of {width}"})
+        choices.append({"value": f"each {column.name}", "words": _each_words(column)})
+    return choices
 
 
 def form_data(project: Project, table_name: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def snippets(project: Project, table: Table) -> list[dict[str, str]]:
     group = next((f"each {each.name}" for each in columns if isinstance(each, CategoryColumn | BooleanColumn)), "")
     moment = next((f"month {each.name}" for each in columns if isinstance(each, MomentColumn)), "")
     number = next((each.name for each in columns if _is_bounded(each)), "")
-    wishes = [("How many rows", {})]
+    wishes: list[tuple[str, dict[str, Any]]] = [("How many rows", {})]
     wishes += [(f"How many by {group[5:]}", {"groups": (group,)})] if group else []
     wishes += [(f"How many by month of {moment[6:]}", {"groups": (moment,)})] if moment else []
     wishes += [(f"Average {number}", {"measure": "avg", "column": number})] if number else []

@@ -52,13 +52,18 @@ def _spelled(text: str, start: int, end: int, project: Project) -> Iterator[dict
     offered = 0
     for word in dict.fromkeys(_WORD.findall(text[start:end])):
         for near in _near_words(word, project):
-            corrected = _WORD.sub(lambda found, word=word, near=near: near if found[0] == word else found[0], text)
+            corrected = _replace(text, word, near)
             if corrected == text or not _gets_further(corrected, start, project):
                 continue
             yield {"take": f"sql {corrected}", "words": f"Use {near.strip(chr(34))}"}
             offered += 1
             if offered == _MOST:
                 return
+
+
+def _replace(text: str, word: str, near: str) -> str:
+    """A text with another word everywhere, but not inside of names and of quoted texts."""
+    return _WORD.sub(lambda match: near if match[0] == word else match[0], text)
 
 
 def _near_words(word: str, project: Project) -> list[str]:

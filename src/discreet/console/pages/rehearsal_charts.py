@@ -37,15 +37,10 @@ def _chart(rehearsal: Data, place: int, name: str, width: float | None) -> dict[
 def _bar(row: Data, number: Data, name: str, width: float | None) -> dict[str, Any]:
     value = number["plain"] if _is_number(number["plain"]) else None
     dots = [each for each in number["noisy"] if _is_number(each)]
-    known = value is not None and width is not None
-    return {
-        "label": _label(row["keys"], name),
-        "value": value,
-        "low": value - width if known else None,
-        "high": value + width if known else None,
-        "drowned": known and abs(value) <= width,
-        "dots": dots if value is not None else [],
-    }
+    bar = {"label": _label(row["keys"], name), "value": value, "dots": dots if value is not None else []}
+    if value is None or width is None:
+        return {**bar, "low": None, "high": None, "drowned": False}
+    return {**bar, "low": value - width, "high": value + width, "drowned": abs(value) <= width}
 
 
 def _label(keys: Sequence[Any], name: str) -> Any:
