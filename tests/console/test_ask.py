@@ -77,6 +77,37 @@ def test_the_price_as_you_type(clinic, browser):
     assert charges(clinic) == before
 
 
+def test_the_price_says_what_it_closes_and_its_two_wishes(clinic, browser):
+    """Exactly: what is said to remain is what remains once it is paid."""
+    text = "SELECT sex, sum(age) AS years FROM patients WHERE age > 21 GROUP BY sex"
+    told = browser.post("/ask/price", form(text, epsilon="7")).json()
+    assert told["linked"]["epsilon"] == "7" and float(told["linked"]["within"]) > 0
+    assert float(told["linked"]["within"]) == pytest.approx(
+        max(each["plus_minus"] for each in told["errors"]), rel=0.01
+    )
+    back = browser.post("/ask/price", form(text, by="within", within=told["linked"]["within"])).json()
+    assert float(back["linked"]["epsilon"]) == pytest.approx(7, rel=0.05)
+    now, after = told["counts"]["now"], told["counts"]["after"]
+    assert now == clinic.house.handle.project.budget("patients").counts > after
+    browser.post("/ask", form(text, epsilon="7", act="ask", key="closes" * 4))
+    assert clinic.house.handle.project.budget("patients").counts == after
+    unknown = browser.post("/ask/price", form("SELECT avg(age) AS a FROM patients")).json()
+    assert unknown["linked"] == {"epsilon": "0.5", "within": ""}
+    shown = send(browser, form(BY_DISEASE, epsilon="3", act="price")).text
+    assert re.search(r"about [\d,]+ more counts at ±50", shown)
+
+
+def test_a_batch_shows_its_plan_before_it_is_paid(clinic, browser):
+    before = charges(clinic)
+    text = f"-- Diseases\n{BY_DISEASE};\nSELECT count(*) AS old FROM patients WHERE age > 30"
+    told = browser.post("/ask/price", form(text)).json()["plan"]
+    assert told["strategy"] and told["statements"][0]["title"] == "Diseases"
+    assert told["statements"][1]["noise"][0]["column"] == "old"
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", send(browser, form(text, act="price")).text))
+    assert "2 statements, measured" in shown and "Diseases , measured" in shown and "old: ±" in shown
+    assert charges(clinic) == before
+
+
 def test_a_price_of_nothing_says_why(tmp_path):
     """The old have been queried, the young have not: what the young lose now raises no total."""
     made = world(tmp_path / "clinic")

@@ -23,6 +23,7 @@ from discreet.ledger.refusal import charge_refusal as exceeded
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan.price import Law, cheapest_epsilon
+from discreet.schema.privacy_unit import PrivacyUnit
 
 #: What remains is of no use where it is less than one in so many of what was requested, or of the whole limit.
 LEAST_USEFUL = 100
@@ -168,6 +169,15 @@ def largest_count(
         step //= 2
         low += step if fits(low + step) else 0
     return Fraction(low, 10**6)
+
+
+def counts_within_50(unit: PrivacyUnit, limits: FilterLimits, room: RemainingByArm) -> int:
+    """About how many more counts at plus or minus 50 there are; of persons, in a network without a limit on edges."""
+    rows = unit.limit or 1 if unit.ends else unit.rows
+    try:
+        return counts_left(limits, room, width=50, rows=rows)
+    except UsageError:  # one person alone moves a count so far that none is so exact
+        return 0
 
 
 def counts_left(limits: FilterLimits, room: RemainingByArm, *, width: int, rows: int = 1) -> int:

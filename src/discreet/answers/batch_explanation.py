@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet import exact
 from discreet.accounting.filter import Segment
+from discreet.answers.affordability import counts_within_50
 from discreet.answers.batch import (
     batch_wishes,
     check_room,
@@ -175,6 +176,7 @@ def explained_as_one(query: ParsedQuery, wish: QueryWish, session: Session) -> d
         "cost": cost.to_data(up=True),
         "spent_after": spending(status.spent).to_data(up=True),
         "remaining_after": spending(status.remaining).to_data(up=False),
+        "counts_after": counts_within_50(session.version.schema.unit, status.limits, status.room),
         "noise": [
             {
                 "column": each["column"],

@@ -8,6 +8,7 @@ from typing import Any
 from discreet import exact
 from discreet.accounting.region import ValueSet
 from discreet.accounting.sensitivity import Sensitivity
+from discreet.answers.affordability import counts_within_50
 from discreet.answers.caveats import ledger_caveats
 from discreet.answers.query_quote import (
     FREE,
@@ -70,6 +71,7 @@ def explain(
         "cost": cost.to_data(up=True),
         "spent_after": spending(after.spent).to_data(up=True),
         "remaining_after": spending(after.remaining).to_data(up=False),
+        "counts_after": counts_within_50(quoted.version.schema.unit, after.limits, after.room),
         "sensitivity": parts[0] if parts else _discovered(quoted),
         "parts": parts,
         "noise": _noise(quoted, confidence),

@@ -41,13 +41,18 @@ class Amount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountStatus:
-    """Where a population stands. `spent` is rounded up, `remaining` down; together they are the limit."""
+    """Where a population stands. `spent` is rounded up, `remaining` down; together they are the limit.
+
+    limits, room: the same in each arm, in the ledger's whole units.
+    """
 
     limit: Amount
     spent: Amount
     remaining: Amount
     charges: int
     by_analyst: dict[str, Fraction]
+    limits: FilterLimits
+    room: RemainingByArm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +208,8 @@ class Account:
             remaining=remaining,
             charges=self.charges,
             by_analyst=self.by_analyst(),
+            limits=self.limits,
+            room=self.remaining_by_arm(),
         )
 
     def epsilon_moved(self, key: SegmentKey, decision: Decision) -> Fraction | None:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet import exact
 from discreet.accounting.events import Event
 from discreet.accounting.filter import Decision
-from discreet.accounting.guarantee import Accounting, FilterLimits, Guarantee, large_limit_sentence
+from discreet.accounting.guarantee import Accounting, Guarantee, large_limit_sentence
 from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
@@ -21,7 +21,6 @@ from discreet.ledger.account import Account, RemainingByArm, check_rise
 from discreet.ledger.ledger import Ledger
 from discreet.present import notebook
 from discreet.release import Spending
-from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.project_file import NAME
 from discreet.schema.schema import Budget, Table
 
@@ -104,7 +103,7 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         events=account_status.charges,
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in account_status.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
-        counts=_counts(table.schema.unit, limits, room),
+        counts=affordability.counts_within_50(table.schema.unit, limits, room),
         largest_question=_largest_count(table, ledger, room),
         notes=(
             *ledger_caveats(ledger, table.population),
@@ -150,7 +149,7 @@ def _unused_keys_notes(table: Table, ledger: Ledger) -> list[str]:
     if table.population in ledger.state.accounts or declares_keys or limit.accounting == "pure" or not limit.delta:
         return []
     now, then = (
-        _counts(table.schema.unit, account.limits, account.remaining_by_arm())
+        affordability.counts_within_50(table.schema.unit, account.limits, account.remaining_by_arm())
         for account in (
             Account(name=table.population, guarantee=limit),
             Account(name=table.population, guarantee=replace(limit, delta_keys=Fraction(0))),
@@ -163,15 +162,6 @@ def _unused_keys_notes(table: Table, ledger: Ledger) -> list[str]:
         f"delta_keys = 0 in the budget before the first query: this allows about {then:,} counts at plus or minus 50, "
         f"not {now:,}"
     ]
-
-
-def _counts(unit: PrivacyUnit, limits: FilterLimits, room: RemainingByArm) -> int:
-    """About how many more counts at plus or minus 50 there are; of persons, in a network without a limit on edges."""
-    rows = unit.limit or 1 if unit.ends else unit.rows
-    try:
-        return affordability.counts_left(limits, room, width=50, rows=rows)
-    except UsageError:  # one person alone moves a count so far that none is so exact
-        return 0
 
 
 def guarantee(table: Table, ledger: Ledger) -> Guarantee:

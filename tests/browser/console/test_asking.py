@@ -25,7 +25,8 @@ REWRITTEN = re.compile(r"GROUP BY")
 
 
 def question(page: Page) -> str:
-    return page.get_by_label("Your query, in SQL").input_value()
+    """What the form sends: the editor stands over its box."""
+    return page.locator("#sql").input_value()
 
 
 def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, picture: Picture) -> None:
@@ -37,10 +38,8 @@ def test_a_refusal_points_at_its_clause_and_its_rewrite_passes(coming: Coming, p
         expect(page.locator("#confirm")).to_have_text("A refusal is free.")
         picture(page, "refusal")
         trouble.get_by_role("button", name="Show it in the text").click()
-        marked = page.evaluate(
-            "() => { const t = document.getElementById('sql'); return t.value.slice(t.selectionStart, t.selectionEnd) }"
-        )
-        assert marked in ("disease", "age")
+        assert page.evaluate("getSelection().toString()") in ("disease", "age")
+        assert page.locator(".refused").text_content() in ("disease", "age")
         trouble.get_by_role("button", name="Use this query").click()
         expect(trouble).to_be_empty()
         assert REWRITTEN.search(question(page))
@@ -117,18 +116,18 @@ def test_back_after_an_answer_shows_the_same_question_and_a_click_charges_nothin
     """Seen to fail: the box held an example that nobody had typed, and one click charged it."""
     mine = "SELECT count(*) AS n\nFROM patients\nWHERE age > 41"
     with coming("analyst", at="/ask") as page:
-        expect(page.get_by_label("Your query, in SQL")).to_be_empty()
+        expect(page.locator("#sql")).to_be_empty()
         ask(page, mine)
         before, answer = charged(place), page.url
         page.go_back()
-        expect(page.get_by_label("Your query, in SQL")).to_have_value(mine)
+        expect(page.locator("#sql")).to_have_value(mine)
         expect(page.locator("#confirm")).to_contain_text("This query is free")
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page).to_have_url(re.compile(r"/a/r-.*stored=1"))
         page.wait_for_load_state()
         assert page.url.partition("?")[0] == answer.partition("?")[0]
         page.goto("/ask")  # a new question begins with an empty box, and an empty box is not sent
-        expect(page.get_by_label("Your query, in SQL")).to_be_empty()
+        expect(page.locator("#sql")).to_be_empty()
         page.get_by_role("button", name="Ask", exact=True).click()
         page.get_by_role("button", name="Rehearse (free)").click()
         expect(page).to_have_url(re.compile(r"/ask$"))
@@ -141,15 +140,16 @@ def test_each_page_of_the_history_has_its_own_question(coming: Coming) -> None:
     with coming("analyst", at="/ask") as page:
         ask(page, first)
         page.get_by_role("link", name="Edit the query").click()
-        expect(page.get_by_label("Your query, in SQL")).to_have_value(first)
+        page.wait_for_load_state()  # until then the box has no editor over it
+        expect(page.locator("#sql")).to_have_value(first)
         assert "SELECT" not in page.url
         ask(page, second)
         page.go_back()
-        expect(page.get_by_label("Your query, in SQL")).to_have_value(second)
+        expect(page.locator("#sql")).to_have_value(second)
         page.go_back()
         answered(page)
         page.go_back()
-        expect(page.get_by_label("Your query, in SQL")).to_have_value(first)
+        expect(page.locator("#sql")).to_have_value(first)
 
 
 @pytest.mark.deep
@@ -212,7 +212,7 @@ def test_an_ended_session_keeps_the_question_and_no_stale_price(coming: Coming, 
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
         expect(page).to_have_url(re.compile(r"/ask$"))
-        expect(field).to_have_value(mine)
+        expect(page.locator("#sql")).to_have_value(mine)
         expect(page.get_by_label("Epsilon", exact=True)).to_have_value("0.25")
         expect(page.locator("#confirm")).to_contain_text("This query costs epsilon 0.25")
         assert charged(place) == before
@@ -229,13 +229,13 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
         field = page.get_by_label("Your query, in SQL")
         field.fill("SELECT count(*) AS mysecret FROM patients")
         page.goto("/ask?table=visits")  # what is unfinished is there again, and says so
-        expect(field).to_have_value("SELECT count(*) AS mysecret FROM patients")
+        expect(page.locator("#sql")).to_have_value("SELECT count(*) AS mysecret FROM patients")
         expect(page.locator("#restored")).to_be_visible()
         assert not [each for each in sent if "mysecret" in each]
         cookie = {"name": place.house.settings.cookie, "value": place.cookie("owner"), "url": place.url}
         page.context.add_cookies([cookie])
         page.goto("/ask")  # another person, in the same tab
-        expect(field).to_be_empty()
+        expect(page.locator("#sql")).to_be_empty()
         assert "mysecret" not in (page.evaluate(stored) or "")
         field.fill("SELECT 1")
         expect(page.locator("#trouble")).not_to_be_empty()
@@ -248,9 +248,9 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
 def test_the_example_is_taken_by_a_click_alone(coming: Coming) -> None:
     for scripts in (True, False):
         with coming("analyst", at="/ask?table=visits", java_script_enabled=scripts) as page:
-            expect(page.get_by_label("Your query, in SQL")).to_be_empty()
+            expect(page.locator("#sql")).to_be_empty()
             page.get_by_role("button", name="Use this example").click()
-            expect(page.get_by_label("Your query, in SQL")).to_have_value(re.compile("FROM visits"))
+            expect(page.locator("#sql")).to_have_value(re.compile("FROM visits"))
             expect(page.locator("#confirm")).to_contain_text("This query costs")
             expect(page.locator("#example")).to_be_hidden()
 
@@ -269,10 +269,11 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
         words = page.get_by_role("listbox", name="Suggestions")
         expect(words.get_by_role("option", name="SELECT")).to_be_visible()
         press("ArrowDown")
-        expect(words.get_by_role("option", name="SELECT")).to_have_attribute("aria-selected", "true")
-        assert field.get_attribute("aria-activedescendant") == words.get_by_role("option").first.get_attribute("id")
+        chosen = words.get_by_role("option", name="SELECT")
+        expect(chosen).to_have_attribute("aria-selected", "true")
+        assert field.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
         press("Enter")
-        expect(field).to_have_value("SELECT")
+        expect(page.locator("#sql")).to_have_value("SELECT")
         expect(words).to_be_hidden()
         page.keyboard.type(" count(*) AS n FROM pat", delay=10)
         expect(words.get_by_role("option").first).to_contain_text("patients")
@@ -280,9 +281,10 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
         press("Tab")  # takes the word, and stays
         expect(field).to_be_focused()
         page.keyboard.type(" WHERE disease = 'mu", delay=10)
+        expect(words.get_by_role("option").first).to_contain_text("mumps")
         press("ArrowDown")
         press("Enter")
-        expect(field).to_have_value("SELECT count(*) AS n FROM patients WHERE disease = 'mumps'")
+        expect(page.locator("#sql")).to_have_value("SELECT count(*) AS n FROM patients WHERE disease = 'mumps'")
         press("Escape")
         _tab_to_ask(page)
         press("Enter")
@@ -332,3 +334,75 @@ def test_dark_mode_changes_the_colours(coming: Coming, picture: Picture) -> None
 def _brightness(colour: str) -> float:
     red, green, blue = (int(part) for part in re.findall(r"\d+", colour)[:3])
     return (0.3 * red + 0.59 * green + 0.11 * blue) / 255
+
+
+def test_the_editor_the_builder_and_the_rehearsal_by_clicks(coming: Coming, place: Place, picture: Picture) -> None:
+    """One walk of somebody who writes no SQL, and then a little; the browser complains of nothing."""
+    before = charged(place)
+    with coming("analyst", at="/ask") as page:
+        box, price = page.locator("#sql"), page.locator("#price")
+        page.get_by_text("Build a query without SQL").click()
+        page.get_by_label("Table", exact=True).select_option("visits")
+        expect(page.get_by_label("Column", exact=True)).to_be_disabled()  # rows need none
+        page.get_by_label("Measure").select_option("sum")
+        expect(page.get_by_label("Column", exact=True)).to_have_value("cost")
+        page.get_by_label("For each").select_option("quarter day")
+        page.get_by_label("Only where").select_option("cost")
+        page.get_by_label("Comparison 1").select_option("ge")
+        page.get_by_label("Value 1").fill("much")
+        page.get_by_role("button", name="Write the query").click()
+        expect(page.get_by_role("alert").filter(has_text="compared with a number")).to_be_visible()
+        page.get_by_label("Value 1").fill("10")
+        page.get_by_role("button", name="Write the query").click()
+        expect(box).to_have_value(
+            re.compile(r"sum\(cost\) AS total_cost\nFROM visits\nWHERE cost >= 10\nGROUP BY date_trunc")
+        )
+        # Epsilon and the error follow each other, and what is left is said.
+        expect(price).to_contain_text("more counts at ±50")
+        width = page.get_by_label("Plus or minus", exact=True)
+        expect(width).to_have_value(re.compile(r"^\d+$"))
+        by_price = float(width.input_value())
+        page.get_by_label("Epsilon", exact=True).fill("1")
+        expect(page.locator("#pricing")).to_be_visible()
+        expect(width).not_to_have_value(f"{by_price:.0f}")
+        assert float(width.input_value()) < by_price / 5
+        expect(page.locator(".cm-tooltip")).to_have_count(0)
+        picture(page.locator("#builder"), "builder")
+        page.get_by_role("button", name="Rehearse (free)").click()
+        rehearsal = page.locator("#rehearsal")
+        expect(rehearsal.locator("svg.chart .chart-try").first).to_be_visible()
+        expect(rehearsal).to_contain_text("dots are the answers of the 5 runs")
+        page.wait_for_load_state()
+        # A snippet, and a column put where the cursor is; each is one step back.
+        page.get_by_role("button", name="Average age", exact=True).click()
+        expect(box).to_have_value("SELECT avg(age) AS average_age\nFROM patients")
+        page.keyboard.press("Control+End")
+        page.keyboard.type("\nGROUP BY ")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="sex", exact=True).click()
+        expect(box).to_have_value("SELECT avg(age) AS average_age\nFROM patients\nGROUP BY sex")
+        page.keyboard.press("Control+z")
+        expect(box).to_have_value(re.compile(r"GROUP BY $"))
+        page.keyboard.type("disese, ward")
+        trouble = page.locator("#trouble")
+        trouble.get_by_role("button", name="Use disease").click()
+        expect(trouble).to_be_empty()
+        expect(page.locator(".cm-line .tok-keyword").first).to_have_text("SELECT")
+        expect(page.locator("#confirm")).to_contain_text("This query costs")
+        assert charged(place) == before
+        page.keyboard.press("Control+Enter")
+        answered(page)
+    assert charged(place) == before + 1
+
+
+def test_a_query_is_built_without_scripts(coming: Coming) -> None:
+    with coming("analyst", at="/ask?table=visits", java_script_enabled=False) as page:
+        page.get_by_text("Build a query without SQL").click()
+        page.get_by_label("Measure").select_option("avg")
+        page.get_by_label("Column", exact=True).select_option("cost")
+        page.get_by_label("For each").select_option("month day")
+        page.get_by_role("button", name="Write the query").click()
+        assert "avg(cost) AS average_cost" in question(page) and "date_trunc('month', day)" in question(page)
+        expect(page.get_by_label("Measure")).to_have_value("avg")  # what was chosen is still there
+        expect(page.locator("#price")).to_contain_text("Remaining after it")
+        assert "SELECT" not in page.url

@@ -74,6 +74,7 @@ def test_first_visit_to_first_answer(coming: Coming, place: Place, picture: Pict
 
 def _first_answer(page: Page, picture: Picture) -> None:
     """The price appears before anything is paid, follows what is typed, and the answer tells what it is worth."""
+    page.wait_for_load_state()  # until then the box has no editor over it
     question, price = page.get_by_label("Your query, in SQL"), page.locator("#price")
     page.get_by_role("button", name="Use this example").click()
     expect(price).to_contain_text("epsilon 0.1, delta 0")
@@ -95,6 +96,8 @@ def _first_answer(page: Page, picture: Picture) -> None:
     expect(page.get_by_label("Epsilon", exact=True)).to_have_value(re.compile(r"^0\.5"))  # and the slider follows
     expect(slider).to_have_attribute("aria-valuetext", re.compile(r"^epsilon 0\.5"))
     expect(page.locator("#confirm")).to_contain_text("charged to Ann")
+    page.set_viewport_size({"width": 1040, "height": 700})
+    page.evaluate("scrollTo(0, 0)")
     picture(page, "ask")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page).to_have_url(re.compile(r"/a/r-"))

@@ -30,6 +30,7 @@ PROBE = """() => {
     if (name === "link" && !/^\\/(assets|static)\\//.test(node.getAttribute("href"))) found.push("a link");
     if (name === "meta" && node.httpEquiv) found.push("a meta");
     for (const { name: attribute, value } of node.attributes) {
+      if (attribute === "style" && node.closest(".cm-editor")) continue; // set by the editor's script, a property at a time
       if (/^on|^style$|^srcdoc$|^data-x$/.test(attribute)) found.push(`${name} ${attribute}`);
       if (/^(href|src|action|formaction|xlink:href)$/.test(attribute) && (!ours(value) || /^\\s*[a-z]*script:/i.test(value))) {
         found.push(`${name} ${attribute}=${value}`);

@@ -175,6 +175,8 @@ def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, p
         page.get_by_role("button", name="Write it, and read the file").click()
         expect(page.locator("#report")).to_contain_text("Version 1 was made", timeout=60_000)
         page.get_by_role("link", name=f"Query {table}").click()
+        page.wait_for_url(re.compile("/ask"))
+        page.wait_for_load_state()
         page.get_by_label("Your query, in SQL").fill(case.query.format(table=table))
         page.get_by_label("Epsilon", exact=True).first.fill("500")
         page.get_by_role("button", name=re.compile("^Ask")).click()

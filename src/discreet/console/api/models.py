@@ -195,6 +195,7 @@ class ExplanationModel(AnswerModel):
     cost: SpendingModel
     spent_after: SpendingModel
     remaining_after: SpendingModel
+    counts_after: int
     sensitivity: SensitivityModel
     parts: list[SensitivityModel]
     noise: list[dict[str, Any]]

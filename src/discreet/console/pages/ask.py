@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,7 @@ from discreet.console.jobs.idempotency import key_owner
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.jobs.stored_results import decode_releases
-from discreet.console.pages import query_price, release_view, vocabulary
+from discreet.console.pages import query_builder, query_price, rehearsal_charts, release_view, vocabulary
 from discreet.console.pages.query_drafts import EPSILON, DraftStore, QueryDraft, SavedDraft
 from discreet.console.pages.release_list import recall_release
 from discreet.console.render import csv_of
@@ -58,12 +59,15 @@ def show(context: RequestContext) -> HandlerResponse:
 
 
 def send(context: RequestContext) -> HandlerResponse:
-    """What a button of the form says: price it, rehearse it, take a suggestion, or ask.
+    """What a button of the form says: build it, price it, rehearse it, take a suggestion, or ask.
 
     Nothing is shown here: what comes of it has an address of its own, so that a browser can go back to it.
     """
     draft = _draft(context)
     try:
+        if context.field("act") == "build":
+            built = query_builder.build_sql(context.handle.project, draft.choices)
+            return _save_draft(context, replace(draft, sql=built))
         query_request = draft.to_query_request()
         if context.field("act") == "rehearse":
             return _save_draft(
@@ -110,6 +114,15 @@ def price(context: RequestContext) -> HandlerResponse:
         return JsonData(
             data={"accepted": False, "problem": query_price.editor_error(problem, context.field("sql"), project)}
         )
+
+
+def build(context: RequestContext) -> HandlerResponse:
+    """The query that the form's choices make, for the page's script. Nothing is asked, and nothing is kept."""
+    try:
+        choices = query_builder.choices_of(context.form)
+        return JsonData(data={"sql": query_builder.build_sql(context.handle.project, choices), "problem": None})
+    except DiscreetError as problem:
+        return JsonData(data={"sql": None, "problem": query_price.editor_error(problem, "", context.handle.project)})
 
 
 def cancel(context: RequestContext) -> HandlerResponse:
@@ -206,7 +219,8 @@ def _draft(context: RequestContext) -> QueryDraft:
         form_texts[taken] = value
         form_texts["by"] = form_texts["by"] if taken == "sql" else taken
     form_texts["key"] = (context.field("key") or secrets.token_urlsafe(18))[:64]
-    return QueryDraft(**form_texts, fresh=context.field("fresh") == "yes")
+    choices = query_builder.choices_of(context.form)
+    return QueryDraft(**form_texts, fresh=context.field("fresh") == "yes", choices=choices)
 
 
 def _price(context: RequestContext, query_request: QueryRequest) -> dict[str, Any]:
@@ -238,7 +252,8 @@ def _rehearse(
             gaussian=bool(price["gaussian"]) if price["accepted"] else None,
         )
     data: dict[str, Any] = without_infinities(made.to_data())
-    return {**data, "rows": data["rows"][:_GROUPS]}
+    errors = price["errors"] if price["accepted"] else []
+    return {**data, "charts": rehearsal_charts.charts_of(data, errors), "rows": data["rows"][:_GROUPS]}
 
 
 def _drafts(context: RequestContext) -> DraftStore:
@@ -267,11 +282,15 @@ def _page(
     lost: bool = False,
 ) -> Page:
     project = context.handle.project
-    tables = [vocabulary.table_vocabulary(project, table) for table in project.file.tables.values()]
+    tables = [
+        {**vocabulary.table_vocabulary(project, table), "snippets": query_builder.snippets(project, table)}
+        for table in project.file.tables.values()
+    ]
     data = {
         "draft": draft.data(),
         "example": vocabulary.example_query(project, context.query_text("table")),
         "tables": tables,
+        "builder": query_builder.form_data(project, context.query_text("table")),
         "functions": sorted(FUNCTIONS),
         "price": price,
         "rehearsal": rehearsal,
@@ -300,6 +319,7 @@ ROUTES = (
     Route(method="POST", path="/ask", handler=send, role="analyst", gridded=True),
     Route(method="GET", path="/ask/draft/{draft}", handler=show_draft, role="analyst"),
     Route(method="POST", path="/ask/price", handler=price, role="analyst"),
+    Route(method="POST", path="/ask/build", handler=build, role="analyst"),
     Route(method="POST", path="/ask/cancel", handler=cancel, role="analyst"),
     Route(method="GET", path="/ask/open", handler=open_jobs, role="analyst"),
     Route(method="POST", path="/ask/open/{job}/stop", handler=stop, role="analyst"),

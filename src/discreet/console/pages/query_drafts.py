@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.pages.query_builder import QueryChoices
 from discreet.sql.query_text import split_statements
 
 #: What a question costs unless somebody says otherwise.
@@ -24,7 +25,7 @@ EACH, ALL = 10, 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDraft:
-    """What stands in the form. `by`: whether a price or a width is told."""
+    """What stands in the form. `by`: whether a price or a width is told. choices: from which a query was built."""
 
     sql: str
     by: str = "epsilon"
@@ -35,6 +36,7 @@ class QueryDraft:
     rows: str = ""
     fresh: bool = False
     key: str
+    choices: QueryChoices = field(default_factory=QueryChoices)
 
     def to_query_request(self) -> QueryRequest:
         """The request that the form makes."""
@@ -54,7 +56,8 @@ class QueryDraft:
         return f"{self.key}-{query_request.digest().hex()[:16]}"
 
     def data(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        names = (name for name in self.__slots__ if name != "choices")
+        return {**{name: getattr(self, name) for name in names}, "choices": self.choices.data()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,20 +8,19 @@ from typing import Any
 from discreet.answers.affordability import budget_refusal as exceeded
 from discreet.answers.explain import explain
 from discreet.answers.query_quote import quote
+from discreet.console import public_facts
 from discreet.console.console_text import console_text
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
-from discreet.errors import BudgetExceeded, DiscreetError, Flag, Refused, Statement, pieces_of
+from discreet.console.pages import query_offers
+from discreet.errors import DiscreetError, Refused
 from discreet.project.project import Project
 from discreet.project.question import wish_of
 from discreet.sql.parsed_query import ParsedQuery
 from discreet.sql.query_parser import parse_batch
 from discreet.sql.query_text import split_statements
-
-#: What the page calls the two wishes.
-_LABELS = {"epsilon": "epsilon", "within": "plus or minus"}
 
 
 def price_query(
@@ -30,7 +29,7 @@ def price_query(
     """The price of a question, in numbers and in sentences; a refusal with its place and what to try."""
     try:
         price = (_batch if query_request.kind == "batch" else _single)(query_request, project, asking)
-        return {"accepted": True, **price, "confirm": _confirm(price, analyst)}
+        return {"accepted": True, **price, "linked": _linked(price), "confirm": _confirm(price, analyst)}
     except DiscreetError as problem:
         return {"accepted": False, "problem": editor_error(problem, query_request.text, project)}
 
@@ -48,6 +47,35 @@ def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
     return f"This query costs {price['cost']['words']} of the budget of {price['whose']}, charged to {who}.{left}"
 
 
+def _linked(price: Mapping[str, Any]) -> dict[str, str]:
+    """The price and the widest error as the form's two fields say them; empty where one is not known beforehand."""
+    widths = [each["plus_minus"] for each in price["errors"]]
+    epsilon = price["cost"]["epsilon"] or price["cost"].get("budget")
+    return {
+        "epsilon": f"{epsilon:.6g}" if epsilon else "",
+        "within": "" if not widths or None in widths else _width_text(max(widths)),
+    }
+
+
+def _width_text(width: float) -> str:
+    return f"{width:.4g}" if width < 1000 else f"{width:.0f}"
+
+
+def _counts(project: Project, table: str, after: int | None) -> dict[str, int] | None:
+    """About how many counts within 50 there is room for, now and after a query."""
+    budget = public_facts.budget_json(project, project.table(table))
+    if budget is None or after is None:
+        return None
+    return {"now": budget["counts_within_50"], "after": min(after, budget["counts_within_50"])}
+
+
+def _plan(data: Mapping[str, Any]) -> dict[str, Any]:
+    """How a batch is measured, and each statement's error beside what it would be for the same price by itself."""
+    names = ("title", "measured", "noise")
+    statements = [{name: each[name] for name in names} for each in data["statements"]]
+    return {"together": data["together"], "strategy": data["strategy"], "statements": statements}
+
+
 def _single(query_request: QueryRequest, project: Project, asking: QueryService) -> dict[str, Any]:
     data = without_infinities(
         _price_new_draw(query_request, project) if query_request.fresh else asking.explain(query_request).data
@@ -59,6 +87,7 @@ def _single(query_request: QueryRequest, project: Project, asking: QueryService)
         "repeat": None if data["stored"] is None else data["stored"]["release"],
         "spent_after": _with_words(data["spent_after"]),
         "remaining_after": _with_words(data["remaining_after"]),
+        "counts": _counts(project, table, data.get("counts_after")),
         "whose": project.peek_version(table).population,
         "errors": _errors(data),
         "known": _earlier_answers_words(data["told"]),
@@ -70,6 +99,7 @@ def _single(query_request: QueryRequest, project: Project, asking: QueryService)
         "gaussian": any("Gaussian" in (each["mechanism"] or "") for each in data["noise"]),
         "engine_sql": data["engine_sql"],
         "statements": 1,
+        "plan": None,
     }
 
 
@@ -104,6 +134,7 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
         "repeat": None,
         "spent_after": None,
         "remaining_after": None,
+        "counts": None,
         "whose": _whose(project, batch),
         "errors": [_error(each, explanations[0]["confidence"]) for data in explanations for each in data["noise"]],
         "known": "",
@@ -116,6 +147,7 @@ def _batch(query_request: QueryRequest, project: Project, asking: QueryService) 
         "gaussian": False,
         "engine_sql": "",
         "statements": len(batch),
+        "plan": None,
     }
 
 
@@ -145,6 +177,7 @@ def _planned(query_request: QueryRequest, project: Project, batch: Sequence[Pars
         "repeat": None,
         "spent_after": _with_words(data["spent"]),
         "remaining_after": _with_words(data["remaining"]),
+        "counts": None,
         "whose": _whose(project, batch),
         "errors": [_error({**column, "column": name}, data["confidence"]) for name, column in noise],
         "known": "",
@@ -156,6 +189,7 @@ def _planned(query_request: QueryRequest, project: Project, batch: Sequence[Pars
         "gaussian": data["together"] and data["cost"]["epsilon"] is None,
         "engine_sql": "",
         "statements": len(batch),
+        "plan": _plan(data),
     }
 
 
@@ -216,41 +250,13 @@ def editor_error(problem: Exception, text: str, project: Project) -> dict[str, A
     error_data = error_json(error_report_of(problem))
     start = None
     if isinstance(problem, Refused):
-        start = _refusal_offset(problem, text)
+        start = query_offers.refusal_offset(problem, text)
         error_data["line"] = text.count("\n", 0, start) + 1
         error_data["column"] = start - text.rfind("\n", 0, start)
     return {
         **error_data,
-        "hint": console_text(error_report_of(problem).hint, labels=_LABELS),
+        "hint": console_text(error_report_of(problem).hint, labels=query_offers.LABELS),
         "start": start,
         "status": error_report_of(problem).status,
-        "offers": _offers(problem, project),
+        "offers": query_offers.offers(problem, text, start, project),
     }
-
-
-def _refusal_offset(problem: Refused, text: str) -> int:
-    """Where in the text a refusal points. Of a batch it knows its own statement alone."""
-    before = max(0, text.find(problem.sql)) if problem.sql else 0
-    lines = problem.sql.split("\n")[: problem.line - 1]
-    return min(len(text), before + sum(len(line) + 1 for line in lines) + problem.column - 1)
-
-
-def _offers(problem: Exception, project: Project) -> list[dict[str, str]]:
-    """What a hint holds that can be taken as it is: a statement that would be answered, or another wish."""
-    if not isinstance(problem, DiscreetError):
-        return []
-    for piece in pieces_of(problem.hint):
-        match problem, piece:
-            case Refused(), Statement(sql=sql) if _is_answerable(sql, project):
-                return [{"take": f"sql {sql.strip()}", "words": "Use this query"}]
-            case BudgetExceeded(), Flag(name=name) if name in _LABELS and piece.value_text:
-                return [{"take": f"{name} {piece.value_text}", "words": f"Use {_LABELS[name]} {piece.value_text}"}]
-    return []
-
-
-def _is_answerable(text: str, project: Project) -> bool:
-    try:
-        project.sql(text.strip())
-    except DiscreetError:
-        return False
-    return True

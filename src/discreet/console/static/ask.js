@@ -1,15 +1,25 @@
-// The editor of /ask: words while typing, the price while typing, a slider, and a way to cancel. All of it works without.
+// The editor of /ask: SQL with highlighting and words, the price while typing, a slider, and a way to cancel. All of it
+// works without: the text box of the form is what is sent, and every button has a form of its own.
+import { cost, make, refusal } from "./ask-price.js";
+import { openBuilder, openWords } from "./ask-builder.js";
 import { keep, recall } from "./drafts.js";
+import { openEditor } from "./sql-editor.js";
 
 const form = document.getElementById("ask");
 const text = form.elements.sql;
+const card = document.getElementById("price");
+const pricing = document.getElementById("pricing");
 const priced = document.getElementById("priced");
 const trouble = document.getElementById("trouble");
 const confirming = document.getElementById("confirm");
-const make = (name, said = "", more = {}) => Object.assign(document.createElement(name), { textContent: said }, more);
+const askButton = form.querySelector("button[name=act][value=ask]");
 
 document.querySelectorAll(".with-script").forEach((each) => { each.hidden = false; });
 document.querySelectorAll(".without-script").forEach((each) => { each.hidden = true; });
+
+const editor = openEditor({
+  box: text, label: document.getElementById("sql-label"), describedBy: "sql-hint", changed: () => later(), run: () => runNow(),
+});
 
 // -- drafts: what was typed is kept in this tab ------------------------------------------------
 
@@ -24,7 +34,7 @@ function fields() {
 
 function put(values) {
   for (const name of NAMES) if (values[name]) form.elements[name].value = values[name];
-  form.elements.sql.value = values.sql;
+  editor.restore(values.sql);
   form.elements.fresh.checked = values.fresh === true;
 }
 
@@ -39,9 +49,8 @@ if (draft) {
   if (draft.sent) keep(who, fields()); // it came back without an answer
 }
 document.getElementById("empty").addEventListener("click", () => {
-  text.value = "";
-  text.focus();
-  text.dispatchEvent(new Event("input", { bubbles: true }));
+  editor.write("");
+  editor.focus();
 });
 example?.querySelector("button").addEventListener("click", (event) => {
   event.preventDefault();
@@ -52,6 +61,7 @@ example?.querySelector("button").addEventListener("click", (event) => {
 
 let waiting = 0;
 let newest = 0;
+let current = null; // what the server said of what stands in the box; null while that is not known
 
 function later() {
   keep(who, fields());
@@ -60,11 +70,22 @@ function later() {
   newest += 1; // what is on its way is the price of another text
   if (!text.value.trim()) return blank();
   if (example) example.hidden = true;
+  restored.hidden = true;
+  mark(true);
   confirming.textContent = "Computing the price …";
+}
+
+/** Marks the price card: what it shows is the price of an older text. */
+function mark(open) {
+  current = null;
+  pricing.hidden = !open;
+  card.classList.toggle("is-pricing", open);
+  card.ariaBusy = String(open);
 }
 
 function blank() {
   clearTimeout(waiting);
+  mark(false);
   if (example) example.hidden = false;
   restored.hidden = true;
   trouble.replaceChildren();
@@ -74,6 +95,7 @@ function blank() {
 
 // No price is shown that is not the price of what stands in the box.
 function unknown(said, link = null) {
+  mark(false);
   const line = make("p", said);
   if (link) line.append(" ", link);
   trouble.replaceChildren();
@@ -96,6 +118,7 @@ function refused(status) {
 async function price() {
   const turn = ++newest;
   if (!text.value.trim()) return blank();
+  mark(true);
   const body = new URLSearchParams(new FormData(form));
   let found;
   try {
@@ -113,75 +136,30 @@ async function price() {
     return;
   }
   if (turn !== newest || found.accepted === undefined) return;
-  trouble.replaceChildren(...(found.accepted ? [] : [refusal(found.problem)]));
-  priced.replaceChildren(...(found.accepted ? cost(found) : [make("p", "Nothing was charged.", { className: "soft" })]));
-  confirming.textContent = found.accepted ? found.confirm : "A refusal is free.";
-  if (found.accepted && form.elements.by.value === "within" && found.cost.epsilon > 0) {
-    epsilon.value = Number(found.cost.epsilon.toPrecision(3)); // the same wish, on the slider
-    follow();
-  }
+  mark(false);
+  current = found;
+  const problem = found.accepted ? null : found.problem;
+  trouble.replaceChildren(...(problem ? [refusal(problem, { show: editor.select, take: taken })] : []));
+  priced.replaceChildren(...(problem ? [make("p", "Nothing was charged.", { className: "soft" })] : cost(found)));
+  confirming.textContent = problem ? "A refusal is free." : found.confirm;
+  if (problem && Number.isInteger(problem.start)) editor.point(problem.start, problem.start + problem.width);
+  if (!problem) link(found.linked);
 }
 
-function cost(found) {
-  const facts = make("dl", "", { className: "facts" });
-  const add = (name, ...said) => facts.append(make("dt", name), ...said.map((each) => make("dd", each)));
-  add("Cost", found.cost.words);
-  if (found.remaining_after) add("Remaining after it", found.remaining_after.words);
-  for (const each of found.errors) add("Error", each.words);
-  if (found.region) add("Region", found.region);
-  const parts = [facts];
-  if (found.free) parts.unshift(make("p", `Free: ${found.free}.`, { className: "good" }));
-  if (found.known) parts.push(make("p", `${found.known}.`));
-  if (found.parts.length) {
-    const why = make("details");
-    const tree = make("ul", "", { className: "tree" });
-    for (const part of found.parts) {
-      const item = make("li", `${part.statistic}: one person changes it by at most ${part.l1}`);
-      const lines = make("ul");
-      lines.append(...part.because.map((line) => make("li", line)));
-      item.append(lines);
-      tree.append(item);
-    }
-    why.append(make("summary", "Why so much noise"), tree, make("p", found.because));
-    parts.push(why);
-  }
-  return parts;
-}
-
-function refusal(problem) {
-  const box = make("div", "", { className: "bad" });
-  const said = make("p");
-  said.append(make("strong", problem.error));
-  box.append(said);
-  if (problem.excerpt) {
-    box.append(make("pre", problem.excerpt, { className: "excerpt", tabIndex: 0 }));
-    const there = make("button", "Show it in the text", { type: "button", className: "quiet" });
-    there.addEventListener("click", () => {
-      text.focus();
-      text.setSelectionRange(problem.start, problem.start + problem.width);
-    });
-    box.append(there);
-  }
-  if (problem.hint) box.append(make("p", `Try: ${problem.hint}`));
-  for (const offer of problem.offers ?? []) {
-    const take = make("button", offer.words, { type: "button", className: "quiet" });
-    take.addEventListener("click", () => taken(offer.take));
-    box.append(take);
-  }
-  if (problem.status === 402) {
-    const more = make("p", "Or ");
-    more.append(make("a", "request more budget", { href: "/budget#requests" }), ".");
-    box.append(more);
-  }
-  return box;
+/** The field that was not chosen follows the one that was: the same wish, said the other way. */
+function link(linked) {
+  const name = form.elements.by.value === "within" ? "epsilon" : "within";
+  if (document.activeElement !== form.elements[name]) form.elements[name].value = linked[name];
+  follow();
 }
 
 function taken(told) {
   const place = told.indexOf(" ");
   const [name, value] = [told.slice(0, place), told.slice(place + 1)];
-  form.elements[name].value = value;
+  if (name === "sql") editor.write(value);
+  else form.elements[name].value = value;
   if (name !== "sql") form.querySelector(`[name=by][value=${name}]`).checked = true;
-  text.focus();
+  editor.focus();
   later();
   price();
 }
@@ -189,17 +167,31 @@ function taken(told) {
 form.addEventListener("input", later);
 form.addEventListener("change", later);
 
+/** Control+Enter asks, but only at a price that is on the page. */
+function runNow() {
+  if (!text.value.trim()) return empty();
+  if (current?.accepted) return form.requestSubmit(askButton);
+  if (current === null) confirming.textContent = "Not yet: press Control+Enter again when the price is here.";
+}
+
+function empty() {
+  confirming.textContent = "Type a query first.";
+  editor.focus();
+}
+
 // -- the slider: one end is more private, the other more exact ---------------------------------
 
 const slider = document.getElementById("slider");
 const epsilon = document.getElementById("epsilon");
 const within = document.getElementById("within");
 const chosen = (name) => { form.querySelector(`[name=by][value=${name}]`).checked = true; };
+const fieldOf = (name) => form.elements[name].closest(".field");
 
 function follow() {
   const value = Number(epsilon.value);
   if (value > 0) slider.value = Math.log10(value);
   slider.setAttribute("aria-valuetext", `epsilon ${epsilon.value}`);
+  for (const name of ["epsilon", "within"]) fieldOf(name).classList.toggle("follows", form.elements.by.value !== name);
 }
 slider.addEventListener("input", () => {
   epsilon.value = Number((10 ** Number(slider.value)).toPrecision(2));
@@ -207,109 +199,18 @@ slider.addEventListener("input", () => {
   follow();
 });
 epsilon.addEventListener("input", () => { chosen("epsilon"); follow(); });
-within.addEventListener("input", () => chosen("within"));
+within.addEventListener("input", () => { chosen("within"); follow(); });
+form.querySelectorAll("[name=by]").forEach((each) => each.addEventListener("change", follow));
 follow();
-
-// -- words: tables, columns, functions, values -------------------------------------------------
-
-const list = document.getElementById("words");
-const status = document.getElementById("words-said");
-let words = [];
-let active = -1;
-const quoted = (name) => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
-
-async function learn() {
-  const told = await (await fetch("/ask.json")).json();
-  const clauses = ["SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "JOIN", "AS", "AND", "OR", "NOT", "NULL"];
-  words = clauses.map((word) => ({ word, put: word, of: "" }));
-  for (const table of told.tables) {
-    words.push({ word: table.name, put: quoted(table.name), of: "table" });
-    for (const key of table.keys) words.push({ word: key, put: quoted(key), of: `person of ${table.name}` });
-    for (const column of table.columns) {
-      words.push({ word: column.name, put: quoted(column.name), of: `column of ${table.name}` });
-      for (const value of column.values) {
-        words.push({ word: value, put: `'${value.replaceAll("'", "''")}'`, of: `value of ${column.name}` });
-      }
-    }
-  }
-  words.push(...told.functions.map((word) => ({ word, put: `${word}(`, of: "function" })));
-}
-
-function begun() {
-  const before = text.value.slice(0, text.selectionStart);
-  return before.match(/[\p{L}\p{N}_'"]*$/u)[0];
-}
-
-function suggest(always) {
-  const typed = begun();
-  const small = typed.replace(/^['"]/, "").toLowerCase();
-  const seen = new Set();
-  const found = small.length || always
-    ? words.filter((each) => each.word.toLowerCase().startsWith(small) && each.word.toLowerCase() !== small
-        && !seen.has(each.put) && seen.add(each.put)).slice(0, 8)
-    : [];
-  if (!found.length) return close();
-  list.replaceChildren(...found.map((each, place) => {
-    const item = make("li", each.word, { id: `word-${place}` });
-    item.setAttribute("role", "option");
-    item.dataset.put = each.put;
-    if (each.of) item.append(make("span", each.of, { className: "soft small" }));
-    item.addEventListener("mousedown", (event) => { event.preventDefault(); take(item); });
-    return item;
-  }));
-  list.hidden = false;
-  mark(-1);
-  status.textContent = `${found.length} suggestions`;
-}
-
-function close() {
-  list.hidden = true;
-  mark(-1);
-  status.textContent = "";
-}
-
-function mark(place) {
-  active = place;
-  [...list.children].forEach((item, number) => item.setAttribute("aria-selected", number === place));
-  if (place < 0) text.removeAttribute("aria-activedescendant");
-  else text.setAttribute("aria-activedescendant", `word-${place}`);
-}
-
-function take(item) {
-  const typed = begun();
-  text.setRangeText(item.dataset.put, text.selectionStart - typed.length, text.selectionStart, "end");
-  close();
-  later();
-}
-
-text.setAttribute("aria-autocomplete", "list");
-text.setAttribute("aria-controls", "words");
-text.addEventListener("input", () => suggest(false));
-text.addEventListener("blur", close);
-text.addEventListener("keydown", (event) => {
-  if (event.key === " " && event.ctrlKey) {
-    event.preventDefault();
-    suggest(true);
-  } else if (list.hidden) {
-    return;
-  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    event.preventDefault();
-    const step = event.key === "ArrowDown" ? 1 : -1;
-    const places = list.children.length;
-    mark(active < 0 ? (step > 0 ? 0 : places - 1) : (active + step + places) % places);
-  } else if ((event.key === "Enter" || event.key === "Tab") && active >= 0) {
-    event.preventDefault();
-    take(list.children[active]);
-  } else if (event.key === "Escape") {
-    event.preventDefault();
-    close();
-  }
-});
 
 // -- asking, and taking it back ----------------------------------------------------------------
 
 const cancel = document.getElementById("cancel");
 form.addEventListener("submit", (event) => {
+  if (!text.value.trim() && event.submitter?.name === "act") {
+    event.preventDefault();
+    return empty();
+  }
   const given = event.submitter?.name === "take" ? event.submitter.value : "";
   const [, name, value] = given.match(/^(sql|epsilon|within) ([^]*)$/) ?? [];
   keep(who, { ...fields(), ...(name ? { [name]: value } : {}) }, { sent: true });
@@ -333,6 +234,12 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) price(); // the page is as it was left, and the budget may not be
 });
 
-learn().catch(() => {});
+openWords(editor.insert);
+document.querySelectorAll(".snippets button").forEach((each) => each.addEventListener("click", (event) => {
+  event.preventDefault();
+  taken(each.value);
+}));
+openBuilder(form, (sql) => taken(`sql ${sql}`));
+fetch("/ask.json").then((answer) => answer.json()).then(editor.learn).catch(() => {});
 document.getElementById("rehearsal")?.scrollIntoView();
 if (isOther || !trouble.children.length) price();

@@ -24,6 +24,7 @@ class Bar:
     """A group and its number. `low`, `high`: its noise interval. `drowned`: it is no larger than its noise.
 
     `value` is None where there is no number. `text`: what is written for the number, where that is said elsewhere.
+    `dots`: other numbers of the group, such as rehearsed answers.
     """
 
     label: svg.Key
@@ -32,9 +33,12 @@ class Bar:
     high: float | None = None
     drowned: bool = False
     text: str = ""
+    dots: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         value, low, high = (check_finite(each, of="a bar's end") for each in (self.value, self.low, self.high))
+        for each in self.dots:
+            check_finite(each, of="a dot of a bar")
         if (low is None) != (high is None) or (low is not None and high is not None and low > high):
             raise ValueError("a noise interval needs two ends, the lower one first")
         if value is None and low is not None:
@@ -91,7 +95,7 @@ def _put_note_above(note: str, body: list[Markup], height: float) -> tuple[list[
 
 def _ends(shown: Sequence[Bar]) -> tuple[float, float]:
     """Round ends, but where little lies on one side of zero: a whisker below it is not worth a quarter of the chart."""
-    low, high = span((end for bar in shown for end in (bar.value, bar.low, bar.high)), zero=True)
+    low, high = span((end for bar in shown for end in (bar.value, bar.low, bar.high, *bar.dots)), zero=True)
     wide = widen_to_round((low, high), about=4)
     return (max(wide[0], 1.5 * low), min(wide[1], 1.5 * high)) if low < 0 < high else wide
 
@@ -149,6 +153,8 @@ def _vertical_bars(shown: Sequence[Bar], ends: tuple[float, float]) -> tuple[lis
                 svg.line(middle, low, middle, high, class_="chart-whisker"),
                 *(svg.line(middle - cap, y, middle + cap, y, class_="chart-whisker") for y in (low, high)),
             ]
+        dots = zip(_spread(len(bar.dots), half), bar.dots, strict=True)
+        parts += [_dot(middle + aside, scale.at(each)) for aside, each in dots]
         label = svg.text(middle, bottom + 16, svg.key(bar.label), class_=_label(bar), anchor="middle")
         marks.append(svg.tag("g", *parts, label))
     return marks, _HEIGHT
@@ -192,6 +198,8 @@ def _horizontal_bar(bar: Bar, label: str, scale: Scale, middle: float, left: flo
             svg.line(low, middle, high, middle, class_="chart-whisker"),
             *(svg.line(x, middle - 4, x, middle + 4, class_="chart-whisker") for x in (low, high)),
         ]
+    dots = zip(_spread(len(bar.dots), _THICK / 2), bar.dots, strict=True)
+    parts += [_dot(scale.at(each), middle + aside) for aside, each in dots]
     number = svg.shorten(bar.number_text, svg.WIDTH - right - 8)
     return svg.tag(
         "g",
@@ -199,6 +207,15 @@ def _horizontal_bar(bar: Bar, label: str, scale: Scale, middle: float, left: flo
         svg.text(left - 8, middle + 4, label, class_=_label(bar), anchor="end"),
         svg.text(svg.WIDTH, middle + 4, number, class_=_class("chart-number", bar), anchor="end"),
     )
+
+
+def _dot(x: float, y: float) -> Markup:
+    return svg.tag("circle", cx=x, cy=y, r=2.5, class_="chart-try")
+
+
+def _spread(count: int, half: float) -> list[float]:
+    """How far aside dots lie, so that equal ones are seen."""
+    return [half * (2 * place / (count - 1) - 1) * 0.7 if count > 1 else 0.0 for place in range(count)]
 
 
 def _class(word: str, bar: Bar) -> str:
