@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from discreet.console.pages.release_view import with_labels
+from discreet.console.qr_code import qr_svg
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
 from discreet.present.cell_text import DASH
@@ -27,7 +28,7 @@ HERE = Path(__file__).parent
 def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
-    made.globals.update(charts=_charts(), models=_models())
+    made.globals.update(charts=_charts(), models=_models(), qr_svg=qr_svg)
     return made
 
 
