@@ -24,7 +24,7 @@ AREAS = (
     "pages.home", "pages.table_declaration", "pages.ask", "pages.answers", "pages.budget", "pages.log",
     "pages.publication", "pages.synth", "pages.table_workloads", "pages.surveys", "pages.lab", "pages.learn",
     "pages.login", "pages.me", "pages.admin", "pages.owner_tables", "pages.describe_table", "pages.table_form",
-    "pages.analysts", "api.handlers",
+    "pages.analysts", "pages.jobs", "api.handlers",
 )  # fmt: skip
 
 #: What respondents of surveys use, with no login and no cookie: public, answered by the collector's own application

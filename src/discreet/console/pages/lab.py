@@ -64,16 +64,25 @@ def run(context: RequestContext) -> HandlerResponse:
     listed = _listed(context)
     choices = read_choices(listed.name, context.field)
     key = TrialKey.of(listed.name, choices)
-    ATTACK_QUEUE.start([key], limit_s=context.settings.deadline_s, again=context.field("again") == "yes")
+    _start(context, [key], again=context.field("again") == "yes")
     ATTACK_QUEUE.wait(key, PATIENCE_S)
-    query = f"?{urlencode(choices)}" if choices else ""
-    return Redirect(to=f"/lab/{listed.name}{query}#found")
+    return Redirect(to=f"{trial_path(key)}#found")
+
+
+def trial_path(key: TrialKey) -> str:
+    """The page of an attack with what was chosen about it."""
+    return f"/lab/{key.attack}{f'?{urlencode(key.chosen)}' if key.chosen else ''}"
 
 
 def run_all(context: RequestContext) -> HandlerResponse:
     """Put every attack in line that was not run yet."""
-    ATTACK_QUEUE.start([_default_key(listed) for listed in ATTACKS], limit_s=context.settings.deadline_s)
+    _start(context, [_default_key(listed) for listed in ATTACKS])
     return Redirect(to="/lab")
+
+
+def _start(context: RequestContext, keys: list[TrialKey], *, again: bool = False) -> None:
+    person, made = context.visitor.name or "", int(context.people.clock())
+    ATTACK_QUEUE.start(keys, limit_s=context.settings.deadline_s, again=again, person=person, made=made)
 
 
 def _listed(context: RequestContext) -> AttackEntry:
