@@ -9,7 +9,7 @@ colours.
 from __future__ import annotations
 
 from discreet.present.charts.bars import Bar, bars
-from discreet.present.charts.budget_chart import BudgetStep, burn_down
+from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.chart_data import draw
 from discreet.present.charts.curves import ChartCurve, CurvePanel, CurvePoint, curves
 from discreet.present.charts.heat_map import HeatCell, heatmap
@@ -19,6 +19,7 @@ from discreet.present.charts.svg import standalone_svg
 
 __all__ = [
     "Bar",
+    "BudgetForecast",
     "BudgetStep",
     "ChartCurve",
     "CurvePanel",

@@ -3,7 +3,8 @@
     {"chart": "bars", "title": …, "bars": [{"label", "value", "low", "high", "drowned", "text"}, …]}
     {"chart": "lines", "title", "across", "up", "zero", "series": [{"name", "points": [{"x", "value", "low", "high"}]}]}
     {"chart": "heatmap", "title", "rows", "columns", "diverging", "cells": [{"row", "column", "value", …}]}
-    {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}]}
+    {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}],
+     "forecast": {"begin", "end", "remaining"} or none}
     {"chart": "distribution", "title", "across", "bins", "draws", "densities", "marks"}
 
 A date or a time on an x axis is ISO text; a label that is text stays text.
@@ -18,7 +19,7 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.present.charts.bars import Bar, bars
-from discreet.present.charts.budget_chart import BudgetStep, burn_down
+from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.heat_map import HeatCell, heatmap
 from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
 from discreet.present.charts.noise_distribution import Density, Mark, distribution
@@ -38,13 +39,20 @@ def draw(data: Mapping[str, Any]) -> Markup:
             steps = [
                 BudgetStep(**{**each, "when": datetime.fromisoformat(each["when"])}) for each in arguments.pop("steps")
             ]
-            return burn_down(steps, **arguments)
+            return burn_down(steps, **{**arguments, "forecast": _forecast(arguments.get("forecast"))})
         case "distribution":
             densities = [Density(**each) for each in arguments.pop("densities", ())]
             marks = [Mark(**each) for each in arguments.pop("marks", ())]
             return distribution(densities=densities, marks=marks, **arguments)
         case other:
             raise ValueError(f"there is no chart {other!r}")
+
+
+def _forecast(data: Mapping[str, Any] | None) -> BudgetForecast | None:
+    if data is None:
+        return None
+    moments = {name: datetime.fromisoformat(data[name]) for name in ("begin", "end")}
+    return BudgetForecast(**moments, remaining=data["remaining"])
 
 
 def _series(data: Mapping[str, Any]) -> LineSeries:
