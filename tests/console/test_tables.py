@@ -266,6 +266,12 @@ def test_reconciled_answers_agree_and_cost_nothing(clinic, browser):
         sums[each["release"]] = sums.get(each["release"], 0.0) + each["reconciled"]
     totals = list(sums.values())
     assert len(totals) >= 2 and totals == pytest.approx([totals[0]] * len(totals))
+    moves = [abs(each["after"][1]) for each in told["chart"]["pairs"]]
+    assert moves and moves == sorted(moves, reverse=True) and told["moved"] >= len(moves)
+    largest = max(abs(each["reconciled"] - each["value"]) / each["standard_error"] for each in told["numbers"])
+    assert moves[0] == pytest.approx(largest)
+    for each in told["chart"]["pairs"]:  # never less precise than it was
+        assert each["after"][2] - each["after"][0] <= each["before"][2] - each["before"][0] + 1e-9
     assert told["said"] and "identities" in browser.text("/tables/reconcile?table=patients").lower()
     assert browser.get("/tables/reconcile.csv?table=patients").text.startswith("release,column,number,value,")
     assert browser.get("/tables/reconcile?table=patients&release=r-nothing").status_code == 400
@@ -341,7 +347,9 @@ def test_a_plan_is_chosen_from_lists_and_its_errors_lead_to_them(clinic, browser
     assert page.count("checked") == 1 and "Edit the plan as text" in page
     house = {**chosen, "level": ['["wards", "house"]', '["wards", "ward"]'], "attributes": ["sex", "disease"]}
     page = browser.post("/tables/new/publish", house)
-    assert page.status_code == 200 and "from = &#34;wards&#34;" in page.text and '<th scope="row">house</th>' in page.text
+    assert (
+        page.status_code == 200 and "from = &#34;wards&#34;" in page.text and '<th scope="row">house</th>' in page.text
+    )
     wrong = {
         "levels": {"level": ['["ward"]', '["wards", "house"]']},
         "attributes": {"attributes": ["ward"]},

@@ -35,7 +35,9 @@ def index(context: RequestContext) -> HandlerResponse:
     grid = PageTable(columns=head, rows=[[each[word] for word in head] for each in lines])
     running = any(each["state"] in ("waiting", "running") for each in lines)
     return Page(
-        template="lab.html", data={"attacks": lines, "running": running, "anonymity": anonymity_lines()}, table=grid
+        template="lab.html",
+        data={"attacks": lines, "running": running, "chart": _overview(lines), "anonymity": anonymity_lines()},
+        table=grid,
     )
 
 
@@ -114,6 +116,20 @@ def _line(listed: AttackEntry, trial: Trial) -> dict[str, Any]:
         "falls_too": evidence.get("falls_too"),
         "chart": _chart(listed, trial),
     }
+
+
+def _overview(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Every attack that was run: how often it succeeds without and with protection; from its own evidence."""
+    names = {"first": "success", "second": "protected", "chance": "chance", "bound": "bound"}
+    pairs = [
+        {"label": each["title"]} | {bar: None if each[key] is None else 100 * each[key] for bar, key in names.items()}
+        for each in lines
+        if each["state"] == "done"
+    ]
+    if not pairs:
+        return None
+    words = ["unprotected", "protected", "by chance", "at most, by the guarantee"]
+    return {"chart": "paired_bars", "title": "How often attacks succeed, in percent", "names": words, "pairs": pairs}
 
 
 def _chart(listed: AttackEntry, trial: Trial) -> dict[str, Any] | None:

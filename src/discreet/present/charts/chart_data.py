@@ -5,6 +5,8 @@
     {"chart": "heatmap", "title", "rows", "columns", "diverging", "cells": [{"row", "column", "value", …}]}
     {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}],
      "forecast": {"begin", "end", "remaining"} or none}
+    {"chart": "before_after", "title", "across", "pairs": [{"label", "before", "after", "text"}]}
+    {"chart": "paired_bars", "title", "names", "pairs": [{"label", "first", "second", "chance", "bound"}]}
     {"chart": "distribution", "title", "across", "bins", "draws", "densities", "marks"}
 
 A date or a time on an x axis is ISO text; a label that is text stays text.
@@ -19,10 +21,12 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.present.charts.bars import Bar, bars
+from discreet.present.charts.before_after import BeforeAfter, before_after
 from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.heat_map import HeatCell, heatmap
 from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
 from discreet.present.charts.noise_distribution import Density, Mark, distribution
+from discreet.present.charts.paired_bars import BarPair, paired_bars
 
 
 def draw(data: Mapping[str, Any]) -> Markup:
@@ -40,6 +44,14 @@ def draw(data: Mapping[str, Any]) -> Markup:
                 BudgetStep(**{**each, "when": datetime.fromisoformat(each["when"])}) for each in arguments.pop("steps")
             ]
             return burn_down(steps, **{**arguments, "forecast": _forecast(arguments.get("forecast"))})
+        case "before_after":
+            pairs = [
+                BeforeAfter(**{**each, "before": tuple(each["before"]), "after": tuple(each["after"])})
+                for each in arguments.pop("pairs")
+            ]
+            return before_after(pairs, **arguments)
+        case "paired_bars":
+            return paired_bars([BarPair(**each) for each in arguments.pop("pairs")], **arguments)
         case "distribution":
             densities = [Density(**each) for each in arguments.pop("densities", ())]
             marks = [Mark(**each) for each in arguments.pop("marks", ())]
