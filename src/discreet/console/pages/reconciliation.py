@@ -97,8 +97,8 @@ def _rounded(number: dict[str, Any], value: str, error: str) -> str:
 
 def _label(number: dict[str, Any]) -> str:
     """A number's name with what tells it from others first."""
-    keys = ", ".join(f"{name} {cell_text(key)}" for name, key in number["keys"].items())
-    return f"{keys or 'everybody'} ({number['column']}, {number['release']})"
+    keys = ", ".join(map(cell_text, number["keys"].values()))
+    return f"{keys or 'all'}: {number['column']} of {number['release']}"
 
 
 def _answers(project: Any, name: str) -> list[dict[str, Any]]:
