@@ -209,7 +209,14 @@ def plan_network(context: RequestContext) -> HandlerResponse:
     def quoted() -> dict[str, Any]:
         return network_statistics.quote_statistics(context.handle.project, wish)
 
-    return _plan_page(context, "network", wish, quoted)
+    return _plan_page(context, "network", wish, quoted, about=_about_network(context))
+
+
+def _about_network(context: RequestContext) -> dict[str, Any]:
+    """The tables to choose from: those whose rows are links, and those whose rows may be."""
+    named = {each["name"]: each for each in forms.private_tables(context.handle.project)}
+    tables = network_statistics.network_tables(context.handle.project)
+    return {kind: [named[name] for name in names] for kind, names in tables.items()}
 
 
 def pay_network(context: RequestContext) -> HandlerResponse:
@@ -221,7 +228,7 @@ def pay_network(context: RequestContext) -> HandlerResponse:
         made = network_statistics.measure_statistics(project, wish, analyst=analyst)
         return network_statistics.page_of(made["release"])
 
-    return _start_job(context, "network", wish, act)
+    return _start_job(context, "network", wish, act, about=_about_network(context))
 
 
 def _about_publish(context: RequestContext, wish: Wish, choices: PlanChoices | None, at: str = "") -> dict[str, Any]:
