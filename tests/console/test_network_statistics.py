@@ -59,6 +59,7 @@ def test_only_networks_are_offered(edges, tmp_path_factory):
     """By declaration alone: a table with ends, or of rows with from and to; others are folded, or not there."""
     page = edges.browser("analyst").get("/tables/new/network.json").json()
     assert ([each["name"] for each in page["networks"]], page["others"]) == (["friends"], [])
+    assert "/tables/new/network?table=friends" in edges.browser("analyst").get("/tables/new/network").text
     unit = {"row": PrivacyUnit(), "person": PrivacyUnit(person=("id",)), "ends": PrivacyUnit(ends=("a", "b"))}
 
     def offered(kind, *names):

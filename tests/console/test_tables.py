@@ -387,3 +387,4 @@ def test_a_plan_that_lists_cannot_say_is_edited_as_text(browser):
     page = browser.post("/tables/new/publish", {**PUBLISH, "plan": plan, "act": "plan"}).text
     assert "edited as text" in page and 'name="attributes"' not in page and "Before you pay" in page
     assert "Choose a table" in browser.text("/tables/new/publish")
+    assert "No table is a network yet" in browser.text("/tables/new/network")  # patients and visits have persons
