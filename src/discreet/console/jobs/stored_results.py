@@ -42,7 +42,7 @@ def answer_path(result: str, key: str) -> str:
     ('/a/r-1', '/ask/answer/k%2Fl')
     """
     releases = [each["read"]["told"] if "read" in each else each for each in json.loads(result)]
-    if len(releases) == 1 and not releases[0]["derived"] and not releases[0]["from"]:
+    if len(releases) == 1 and not releases[0].get("derived") and not releases[0].get("from"):
         return f"/a/{quote(releases[0]['release'], safe='')}"
     return f"/ask/answer/{quote(key, safe='')}"
 

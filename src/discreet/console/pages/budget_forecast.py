@@ -22,30 +22,30 @@ def forecast_json(changes: Sequence[BudgetChange], remaining: Fraction, now: dat
     """When a budget is used up if spending goes on as it did, in words and as the end of a line for the chart."""
     charges = [(datetime.fromisoformat(each.when), each.cost) for each in changes if each.kind == "charge"]
     if remaining <= 0:
-        return _told("used up", "The budget is used up: every further query that costs something is refused.")
+        return _forecast_data("used up", "The budget is used up: every further query that costs something is refused.")
     history = (now - min(when for when, _ in charges)) if charges else timedelta(0)
     if len(charges) < LEAST_CHARGES or history < timedelta(days=LEAST_DAYS):
         words = (
             f"There is too little history for a forecast: it needs at least {LEAST_CHARGES} charges and "
             f"{LEAST_DAYS} days since the first one."
         )
-        return _told("too little history", words)
+        return _forecast_data("too little history", words)
     window = min(history, timedelta(days=PACE_DAYS))
     spent = sum((cost for when, cost in charges if when >= now - window), Fraction(0))
     if spent == 0:
-        return _told(
+        return _forecast_data(
             "idle", f"Nothing was spent in the last {PACE_DAYS} days: at this pace the budget does not run out."
         )
     days = remaining * Fraction(int(window.total_seconds()), 86_400) / spent
     pace = f"At the pace of the last {window.days} days (epsilon {exact.show(spent, up=True)})"
     if days > _LONGEST_DAYS:
-        return _told("lasts", f"{pace} the budget lasts for more than a hundred years.", spent=spent)
+        return _forecast_data("lasts", f"{pace} the budget lasts for more than a hundred years.", spent=spent)
     end = now + timedelta(days=float(days))
-    data = _told("ends", f"{pace} the budget lasts until about {end.day} {end:%B %Y}.", spent=spent)
+    data = _forecast_data("ends", f"{pace} the budget lasts until about {end.day} {end:%B %Y}.", spent=spent)
     return {**data, "until": f"{end:%Y-%m-%d}", "line": _line(now, end, history, remaining)}
 
 
-def _told(state: str, words: str, *, spent: Fraction = Fraction(0)) -> dict[str, Any]:
+def _forecast_data(state: str, words: str, *, spent: Fraction = Fraction(0)) -> dict[str, Any]:
     return {
         "state": state,
         "words": words,

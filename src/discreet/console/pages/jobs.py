@@ -6,6 +6,7 @@ bench. All of them are in memory: after a restart the list is empty, and what wa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.console.error_responses import error_json, error_report_of
@@ -48,22 +49,24 @@ def _background_jobs(context: RequestContext) -> list[dict[str, Any]]:
     return [_background_line(context, job, queue.job_json(job)) for job in queue.visible_jobs(context.visitor)]
 
 
-def _background_line(context: RequestContext, job: BackgroundJob, told: dict[str, Any]) -> dict[str, Any]:
+def _background_line(context: RequestContext, job: BackgroundJob, progress: dict[str, Any]) -> dict[str, Any]:
     return _line(
         context,
-        job=job.id,
-        kind=_KINDS.get(job.area, job.area),
-        words=job.words,
-        person=job.person,
-        state=told["state"],
+        {
+            "job": job.id,
+            "kind": _KINDS.get(job.area, job.area),
+            "words": job.words,
+            "person": job.person,
+            "step": progress["step"],
+            "share": progress["share"],
+            "stopping": job.stopping,
+            "stoppable": job.is_stoppable,
+            "to": progress["to"],
+            "page": f"/{job.area}/underway/{job.id}",
+        },
+        state=progress["state"],
         made=job.made,
-        step=told["step"],
-        share=told["share"],
-        stopping=job.stopping,
-        stoppable=job.is_stoppable,
-        to=told["to"],
-        page=f"/{job.area}/underway/{job.id}",
-        charges=told["charges"],
+        charges=progress["charges"],
         problem=job.problem,
     )
 
@@ -78,14 +81,16 @@ def _query_line(context: RequestContext, job: QueryJob, state: str) -> dict[str,
     can_read = job.person == context.visitor.name or job.to.startswith("/a/")
     return _line(
         context,
-        job=job.id,
-        kind="batch" if job.query_request.kind == "batch" else "query",
-        words=words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…",
-        person=job.person,
+        {
+            "job": job.id,
+            "kind": "batch" if job.query_request.kind == "batch" else "query",
+            "words": words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…",
+            "person": job.person,
+            "stopping": job.stopping,
+            "to": job.to if state == QueryJob.done and can_read else None,
+        },
         state=state,
         made=job.made,
-        stopping=job.stopping,
-        to=job.to if state == QueryJob.done and can_read else None,
         charges=job.charges if state != "open" else [],
         problem=job.problem,
     )
@@ -106,29 +111,37 @@ def _attack_line(context: RequestContext, key: TrialKey, trial: Trial) -> dict[s
     to = lab.trial_path(key)
     return _line(
         context,
-        job=key.id,
-        kind="attack",
-        words=title,
-        person=trial.person,
+        {
+            "job": key.id,
+            "kind": "attack",
+            "words": title,
+            "person": trial.person,
+            "to": to if trial.state == "done" else None,
+            "page": to,
+            "sentence": trial.problem,
+        },
         state=trial.state,
         made=trial.made,
-        to=to if trial.state == "done" else None,
-        page=to,
-        sentence=trial.problem,
     )
 
 
 def _line(
-    context: RequestContext, *, state: str, made: int, charges: Any = (), problem: Exception | None = None, **more: Any
+    context: RequestContext,
+    facts: dict[str, Any],
+    *,
+    state: str,
+    made: int,
+    charges: Sequence[str] = (),
+    problem: Exception | None = None,
 ) -> dict[str, Any]:
-    """A job in the list."""
+    """A job in the list. facts: what differs from kind to kind."""
     charged = job_progress.charged_json(context.handle.project, charges)
     failed = state in ("failed", "stopped") and problem is not None
     trouble = error_json(error_report_of(problem)) if failed and problem is not None else None
     usual = {"step": "", "share": None, "stopping": False, "stoppable": True, "page": None, "sentence": ""}
     return {
         **usual,
-        **more,
+        **facts,
         "state": _STATES.get(state, state),
         "made": iso_time(made),
         "charged": charged,

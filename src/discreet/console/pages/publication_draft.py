@@ -38,9 +38,9 @@ def suggested_fields(context: RequestContext, release: str) -> tuple[dict[str, s
 def _last_publication(context: RequestContext, table: str) -> Publication | None:
     """The newest publication about a table; of any other, where there is none."""
     answers, charges = context.handle.project.ledger.state.answers, context.handle.project.ledger.state.charges
-    known = [each for each in context.people.published.all() if each.release in answers and each.fields]
-    same = [each for each in known if charges[each.release].table == table]
-    usable = same or known
+    readable = [each for each in context.people.published.all() if each.release in answers and each.fields]
+    same = [each for each in readable if charges[each.release].table == table]
+    usable = same or readable
     return usable[-1] if usable else None
 
 

@@ -59,8 +59,8 @@ def paired_bars(given: Sequence[BarPair], *, title: str, names: Sequence[str], n
 
 def _description(pair: BarPair, names: Sequence[str]) -> str:
     shares = zip(names, (pair.first, pair.second, pair.chance, pair.bound), strict=True)
-    told = ", ".join(f"{word} {share:.1f}%" for word, share in shares if share is not None)
-    return f"{svg.clean(pair.label)}: {told or 'no number'}"
+    numbers = ", ".join(f"{word} {share:.1f}%" for word, share in shares if share is not None)
+    return f"{svg.clean(pair.label)}: {numbers or 'no number'}"
 
 
 def _pair(pair: BarPair, names: Sequence[str], scale: Scale, top: float) -> Markup:
