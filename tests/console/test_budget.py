@@ -1,11 +1,13 @@
 """Budgets: what is left, who spent what, and more of it."""
 
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
 
 from console.house import COOKIE, world
 from discreet.console.pages import odds
+from discreet.console.pages.budget_forecast import forecast_json
 from discreet.console.pages.budget_history import MOST_STEPS, BudgetChange, thin_changes
 
 
@@ -180,6 +182,63 @@ def test_hostile_names_stay_names(clinic):
         assert "alert(1)" in text and "<script>alert" not in text
     (people,) = clinic.browser("owner").get("/budget.json").json()["populations"]
     assert people["who"][0]["who"] == name
+
+
+def changes(*days, cost="1", left="10"):
+    """A charge on each day of 2026, and what is left in the end."""
+    return [
+        BudgetChange(
+            when=(FIRST + timedelta(days=day)).isoformat(), kind="charge", who="a", table="t", cost=Fraction(cost),
+            remaining=Fraction(left), limit=Fraction(100),
+        )
+        for day in days
+    ]  # fmt: skip
+
+
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_forecast_goes_on_at_the_pace_of_the_last_thirty_days():
+    """Three in twenty days, then three in thirty of a hundred days: what is older sets no pace."""
+    young = forecast_json(changes(0, 10, 19), Fraction(10), FIRST + timedelta(days=20))
+    assert young["words"].startswith("At the pace of the last 20 days (epsilon 3) ")
+    assert young["until"] == f"{FIRST + timedelta(days=20 + 10 * 20 / 3):%Y-%m-%d}"
+    old = forecast_json(changes(0, 1, 2, 71, 80, 99), Fraction(10), FIRST + timedelta(days=100))
+    assert old["until"] == f"{FIRST + timedelta(days=200):%Y-%m-%d}" and old["spent_in_window"] == 3
+    assert old["line"]["end"] < old["until"] + "T24" and 0 <= old["line"]["remaining"] < 10
+
+
+def test_a_forecast_that_cannot_be_is_not_made():
+    late = FIRST + timedelta(days=40)
+    few = {
+        "too little history": (changes(0, 39), "10", late),
+        "idle": (changes(0, 1, 2), "10", late),
+        "used up": (changes(0, 20, 30), "0", late),
+        "lasts": (changes(20, 30, 31, cost="1/1000000"), "10", late),
+    }
+    for state, (acts, left, now) in few.items():
+        told = forecast_json(acts, Fraction(left), now)
+        assert (told["state"], told["until"], told["line"]) == (state, None, None), state
+    same_week = forecast_json(changes(0, 1, 2, 3), Fraction(10), FIRST + timedelta(days=6))
+    assert same_week["state"] == "too little history" and "at least 3 charges and 7 days" in same_week["words"]
+    assert forecast_json([], Fraction(10), late)["state"] == "too little history"
+
+
+def test_what_everybody_spent_adds_up_to_what_is_spent(clinic):
+    """Also where exact totals or a restored backup take from the budget what nobody asked."""
+    ask(clinic)
+    ask(clinic, "SELECT count(*) FROM patients WHERE age < 30", epsilon=0.25, analyst="bob")
+    clinic.house.handle.project.ledger.declare_invariant("patients", 1, words="the total")
+    clock = clinic.house.people.clock
+    clinic.house.people.clock = lambda: clock() + 8 * 86400
+    ask(clinic, "SELECT count(*) FROM visits", epsilon=0.25, analyst=None)
+    (people,) = clinic.browser("analyst").get("/budget.json").json()["populations"]
+    paid = {each["who"]: each["windows"]["lifetime"]["epsilon"] for each in people["who"]}
+    assert sum(paid.values()) == people["all"]["lifetime"]["epsilon"] == people["spent"]["epsilon"]
+    assert paid["exact totals"] == 0.75 and people["all"]["lifetime"]["questions"] == 3
+    assert people["forecast"]["state"] == "ends" and people["chart"]["forecast"] is not None
+    page = clinic.browser("analyst").get("/budget").text
+    assert "chart-forecast" in page and "At the pace of the last 8 days" in page
 
 
 def test_odds():

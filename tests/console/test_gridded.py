@@ -41,6 +41,8 @@ FREE = {
     ("POST", "/a/{release}/publish"),
     ("POST", "/r/{release}/publish"),
     ("POST", "/r/{release}/withdraw"),
+    ("POST", "/jobs/{job}/stop"),
+    ("POST", "/admin/tables/underway/{work}/stop"),
     ("POST", "/synth/underway/{work}/stop"),
     ("POST", "/tables/underway/{work}/stop"),
     ("POST", "/survey/new"),

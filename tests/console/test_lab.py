@@ -57,6 +57,19 @@ def wait_for(condition, timeout_s=10):
 # The pages.
 
 
+def test_all_attacks_that_were_run_stand_in_pairs(clinic, ran):
+    browser = clinic.browser("analyst")
+    assert "No attack has run yet" in browser.text("/lab") and browser.get("/lab.json").json()["chart"] is None
+    browser.post("/lab")
+    wait_for(lambda: not browser.get("/lab.json").json()["running"])
+    pairs = browser.get("/lab.json").json()["chart"]["pairs"]
+    assert [each["label"] for each in pairs] == [each.title for each in ATTACKS]
+    assert {name: pairs[0][name] for name in ("first", "second", "chance", "bound")} == pytest.approx(
+        {"first": 99.5, "second": 60, "chance": 50, "bound": 73.1}
+    )
+    assert "chart-pair-bound" in browser.get("/lab").text
+
+
 def test_the_lab_is_for_analysts(clinic, ran):
     public, analyst = clinic.browser("public"), clinic.browser("analyst")
     assert public.get("/lab").headers["location"] == "/login?next=/lab"

@@ -1,10 +1,15 @@
 """Statistics of networks on a page and for programs: planned free, paid once, read for ever; the JSON of the verb."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from console.api.test_api import Program
 from console.house import ORIGIN, Passwords, Settings, World, open_state
 from console.paying import charges, sent
+from discreet.console.jobs import network_statistics
+from discreet.schema.column import TextColumn
+from discreet.schema.privacy_unit import PrivacyUnit
 from graph.friends import make, make_persons
 
 pytestmark = pytest.mark.usefixtures("patient")
@@ -48,6 +53,22 @@ def test_a_plan_is_free_and_is_that_of_the_verb(edges):
     page = browser.get("/tables/new/network", params=FORM).text
     assert "Before you pay" in page and "Protected: each link" in page and "ladder" in page
     assert charges(edges) == before
+
+
+def test_only_networks_are_offered(edges, tmp_path_factory):
+    """By declaration alone: a table with ends, or of rows with from and to; others are folded, or not there."""
+    page = edges.browser("analyst").get("/tables/new/network.json").json()
+    assert ([each["name"] for each in page["networks"]], page["others"]) == (["friends"], [])
+    assert "/tables/new/network?table=friends" in edges.browser("analyst").get("/tables/new/network").text
+    unit = {"row": PrivacyUnit(), "person": PrivacyUnit(person=("id",)), "ends": PrivacyUnit(ends=("a", "b"))}
+
+    def offered(kind, *names):
+        columns = tuple(TextColumn(name=name) for name in names)
+        schema = SimpleNamespace(columns=columns, unit=unit[kind])
+        return network_statistics.is_network(SimpleNamespace(schema=schema))
+
+    assert offered("row", "From", "TO", "note") and offered("ends")
+    assert not offered("row", "sex", "age") and not offered("person", "from", "to")
 
 
 def test_it_is_paid_once_and_shown_with_intervals(edges):
@@ -130,7 +151,9 @@ class TestForPrograms:
         project = edges.house.handle.project
         same = project.graph("friends", nodes="people", by="colour").stats(epsilon=3, only="edges,mixing").to_data()
         assert same["cached"] and not told["cached"]
-        assert {**told, "cached": True, "cost": None} == {**same, "cost": None}
+        spent = {name: told.pop(name) for name in ("spent", "remaining")}
+        assert {**told, "cached": True, "cost": None} == {**same, "cost": None} and told["price"]["epsilon"] == 3
+        assert spent["spent"]["epsilon"] + spent["remaining"]["epsilon"] == pytest.approx(400)
         again = program.send("POST", "/graph", BODY).json()
         assert again["cached"] and again["statistics"] == told["statistics"] and charges(edges) == before
 

@@ -187,3 +187,22 @@ def test_no_row_of_the_ledger_tells_its_time(clinic):
     for entry in clinic.house.handle.project.ledger.entries():
         assert entry.time[11:19] not in told and entry.digest not in told
     clinic.browser("owner").post(f"/r/{release.id}/withdraw")
+
+
+def test_the_form_suggests_what_is_known_and_shows_the_card_before_it_is_published(clinic):
+    first = ask(clinic, "SELECT sex, ward, count(*) AS n FROM patients GROUP BY sex, ward")
+    publish(clinic, first, name="Wards", curators="The suggesting clinic", region="Nowhere")
+    release = ask(clinic, "SELECT disease, count(*) AS n, avg(age) AS mean FROM patients GROUP BY disease", epsilon=1)
+    owner = clinic.browser("owner")
+    told = owner.get(f"/r/{release.id}/publish").text
+    assert 'value="Patients by disease"' in told and "Noisy numbers (n and mean) of patients, for each disease." in told
+    assert told.count("The suggesting clinic") == 2 and "other fields from the card of Wards" in told
+    card = owner.post(f"/r/{release.id}/publish", {"name": "Try <me>", "act": "preview"})
+    assert card.status_code == 200 and "Try &lt;me&gt;" in card.text.partition('id="preview"')[2]
+    assert "not stated" in card.text and clinic.house.people.published.find(release.id) is None
+    wrong = owner.post(f"/r/{release.id}/publish", {"publication_date": "soon", "act": "preview"})
+    assert wrong.status_code == 400 and "cannot be shown until" in wrong.text
+    assert clinic.browser("analyst").post(f"/r/{release.id}/publish", {"act": "preview"}).status_code == 403
+    owner.post(f"/r/{release.id}/publish", {"name": "Once"})
+    kept = owner.get(f"/r/{release.id}/publish").text
+    assert 'value="Once"' in kept and "The suggesting clinic" not in kept

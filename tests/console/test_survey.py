@@ -6,10 +6,11 @@ import time
 from dataclasses import replace
 
 import pytest
+import segno
 from starlette.testclient import TestClient
 
 from console import hostile
-from console.house import ORIGIN, world
+from console.house import ORIGIN, PASSWORD, world
 from discreet.console.app import make_app
 from discreet.console.jobs import survey_host
 from discreet.console.routes import RESPONDENTS, route_table
@@ -312,3 +313,32 @@ def test_questions_and_choices_are_never_marks(owner, analyst, nobody):
     assert hostile.tame(
         owner.get("/survey/new", params=SMOKE | {"question": hostile.RUNS, "choices": hostile.ENDS}).text
     )
+
+
+def test_a_sheet_and_a_page_show_the_address_as_a_qr_code(clinic, owner, analyst):
+    """The squares that are drawn are those of the code, and the page warns where no phone can follow it."""
+    survey = new(owner)
+    link = f"{ORIGIN}/s/{survey}"
+    for path in (f"/survey/{survey}", f"/survey/{survey}/sheet"):
+        assert drawn_squares(analyst.get(path).text) == [
+            tuple(map(bool, row)) for row in segno.make(link, error="m").matrix
+        ]
+        assert "only on this machine" in analyst.text(path)
+    cookie = clinic.house.people.log_in("ann", PASSWORD, address="127.0.0.1")
+    abroad = replace(clinic.house, settings=replace(clinic.house.settings, origin="https://console.example.org"))
+    client = TestClient(make_app(abroad), base_url=abroad.settings.origin)
+    client.cookies.set(abroad.settings.cookie, cookie)
+    assert "console.example.org/s/" in (page := client.get(f"/survey/{survey}").text)
+    assert "only on this machine" not in page
+
+
+def drawn_squares(text):
+    """The dark squares of the QR code on a page, without its margin."""
+    (drawn,) = re.findall(r'<svg class="qr-code".*?</svg>', text)
+    size = int(re.search(r'viewBox="0 0 (\d+) ', drawn)[1])
+    grid = [[False] * size for _ in range(size)]
+    for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\3z", drawn):
+        for dark in range(int(column), int(column) + int(length)):
+            grid[int(row)][dark] = True
+    assert not any(map(any, grid[:4])) and not any(any(row[:4]) for row in grid)
+    return [tuple(row[4:-4]) for row in grid[4:-4]]

@@ -14,6 +14,8 @@ from console.paying import charges, sent
 from discreet.console.app import make_app
 from discreet.console.app_state import open_state
 from discreet.console.jobs import marginal_tables as tabling
+from discreet.console.pages import plan_picker
+from discreet.console.pages.plan_picker import PlanChoices
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -264,6 +266,12 @@ def test_reconciled_answers_agree_and_cost_nothing(clinic, browser):
         sums[each["release"]] = sums.get(each["release"], 0.0) + each["reconciled"]
     totals = list(sums.values())
     assert len(totals) >= 2 and totals == pytest.approx([totals[0]] * len(totals))
+    moves = [abs(each["after"][1]) for each in told["chart"]["pairs"]]
+    assert moves and moves == sorted(moves, reverse=True) and told["moved"] >= len(moves)
+    largest = max(abs(each["reconciled"] - each["value"]) / each["standard_error"] for each in told["numbers"])
+    assert moves[0] == pytest.approx(largest)
+    for each in told["chart"]["pairs"]:  # never less precise than it was
+        assert each["after"][2] - each["after"][0] <= each["before"][2] - each["before"][0] + 1e-9
     assert told["said"] and "identities" in browser.text("/tables/reconcile?table=patients").lower()
     assert browser.get("/tables/reconcile.csv?table=patients").text.startswith("release,column,number,value,")
     assert browser.get("/tables/reconcile?table=patients&release=r-nothing").status_code == 400
@@ -323,3 +331,60 @@ def test_where_ranges_may_end_is_told_before_and_what_was_paid_stays(browser):
     assert answer.status_code == 400 and "the range up to 17 splits a bin" in answer.text
     assert "<svg" in answer.text and "Quantiles" in answer.text and "starts at 0, 10, 20" in answer.text
     assert "the range from 35 upwards splits a bin" in browser.get(at, params={"between": "35.."}).text
+
+
+def test_a_plan_is_chosen_from_lists_and_its_errors_lead_to_them(clinic, browser, published):
+    """What is chosen is the same plan as the text, and free where the text was paid; each list says what is wrong in it."""
+    listed = browser.get("/tables/new/publish.json", params={"table": "patients"}).json()["options"]
+    assert {each["name"] for each in listed["attributes"]} >= {"sex", "age", "disease"} and listed["exact"] == []
+    assert [each["words"] for each in listed["levels"]] == ["columns of patients", "columns of the public table wards"]
+    chosen = {
+        "by": "choices", "act": "plan", "table": "patients", "attributes": "sex", "level": ['["ward"]', "", "", ""],
+        "root": "all", "epsilon": "2",
+    }  # fmt: skip
+    page = browser.post("/tables/new/publish", chosen).text
+    assert "This plan was published before" in page and 'value="[&#34;ward&#34;]" selected' in page
+    assert page.count("checked") == 1 and "Edit the plan as text" in page
+    house = {**chosen, "level": ['["wards", "house"]', '["wards", "ward"]'], "attributes": ["sex", "disease"]}
+    page = browser.post("/tables/new/publish", house)
+    assert (
+        page.status_code == 200 and "from = &#34;wards&#34;" in page.text and '<th scope="row">house</th>' in page.text
+    )
+    wrong = {
+        "levels": {"level": ['["ward"]', '["wards", "house"]']},
+        "attributes": {"attributes": ["ward"]},
+        "epsilon": {"epsilon": "1000"},
+    }
+    for at, texts in wrong.items():
+        sent_wrong = browser.post("/tables/new/publish", {**chosen, **texts})
+        if at != "epsilon":  # a plan may cost more than is left: that is told with its price
+            assert sent_wrong.status_code == 400 and f'href="#{at}"' in sent_wrong.text, at
+            assert f'id="problem-{at}"' in sent_wrong.text and 'name="attributes"' in sent_wrong.text
+        else:
+            assert "remaining budget is not enough" in sent_wrong.text
+    assert browser.post("/tables/new/publish", {**chosen, "level": "{}"}).status_code == 400
+    lacking = clinic.browser("owner").post("/tables/new/publish", {**chosen, "exact": "3"})
+    assert lacking.status_code == 400 and 'href="#exact"' in lacking.text
+    assert browser.post("/tables/new/publish", {**chosen, "exact": "0"}).status_code == 403
+    assert browser.post("/tables/new/publish", {**chosen, "table": "nothing"}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        PlanChoices(table='a "b" \\ c', attributes=("x y",), levels=(("f.g",), ("h",)), root="all", exact=(0, 2)),
+        PlanChoices(table="patients", levels=(("wards", "house"), ("wards", "ward")), root="nation"),
+        PlanChoices(table="patients", attributes=("sex",), root="all"),
+    ],
+)
+def test_choices_and_their_plan_are_the_same(clinic, choices):
+    table = clinic.house.handle.project.table("patients")
+    assert plan_picker.choices_of_plan(plan_picker.plan_text(choices, table)) == choices
+
+
+def test_a_plan_that_lists_cannot_say_is_edited_as_text(browser):
+    plan = PLAN + "[levels.ward]\nshare = 2\n"
+    page = browser.post("/tables/new/publish", {**PUBLISH, "plan": plan, "act": "plan"}).text
+    assert "edited as text" in page and 'name="attributes"' not in page and "Before you pay" in page
+    assert "Choose a table" in browser.text("/tables/new/publish")
+    assert "No table is a network yet" in browser.text("/tables/new/network")  # patients and visits have persons

@@ -230,10 +230,17 @@ def test_what_is_refused(tmp_path):
         project.graph("friends", by="mine,yours").synth(epsilon=1)
 
 
+#: What a JSON of something that charges tells beside its cost, the same for a stored answer.
+AFTER = ("price", "spent", "remaining")
+
+
 def test_the_command_line(tmp_path, capsys):
     project_of(tmp_path / "p")
     words = ("graph", "stats", "friends", "--by", "mine,yours", "--edges-per-node", "5", "--epsilon", "9")
     code, found, _ = clinic.run(capsys, tmp_path / "p", *words, "--only", "mixing,homophily")
     assert code == 0 and set(found["statistics"]) == {"mixing", "homophily"}
+    assert found["price"]["epsilon"] == 9 == found["cost"]["epsilon"] == found["spent"]["epsilon"]
+    code, again, _ = clinic.run(capsys, tmp_path / "p", *words, "--only", "mixing,homophily")
+    assert again["cost"]["epsilon"] == 0 and {name: again[name] for name in AFTER} == {n: found[n] for n in AFTER}
     code, told, _ = clinic.run(capsys, tmp_path / "p", *words[:5], "--edges-per-node", "0", "--epsilon", "9")
     assert code == 2 and "--edges-per-node 10" in json.dumps(told)

@@ -63,3 +63,10 @@ def test_invented_rows_are_as_many_as_the_counts_say():
     first = (np.datetime64("1940-01-01") - np.datetime64("1970-01-01")).astype(int)
     assert ((first <= days) & (days < first + 3_653)).all()
     assert protected_demos._named_once(np.array([5, 6, 7]), np.array([6, 5, 5])).tolist() == [-1, 0, -1]
+
+
+def test_what_protects_has_its_own_bound():
+    """Minimality breaks a rule that promises 1/2; what protects promises something else, and is compared with that."""
+    evidence = LISTED["minimality"].run()
+    own = evidence.details["protected"]["allowed"]
+    assert LISTED["minimality"].allowed_success(evidence) == own != evidence.bound

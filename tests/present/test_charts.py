@@ -2,7 +2,7 @@
 
 import math
 import re
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +11,9 @@ import pytest
 from discreet.present import charts
 from discreet.present.charts import (
     Bar,
+    BarPair,
+    BeforeAfter,
+    BudgetForecast,
     BudgetStep,
     Density,
     HeatCell,
@@ -91,6 +94,19 @@ def every(label="a", name=""):
             title=label,
             unit=label,
             name=name and f"{name}-e",
+            forecast=BudgetForecast(begin=when + timedelta(days=9), end=when + timedelta(days=20), remaining=0),
+        ),
+        charts.before_after(
+            [BeforeAfter(label=label, before=(-2, 0, 2), after=(0, 1, 2), text=label)],
+            title=label,
+            across=label,
+            name=name and f"{name}-g",
+        ),
+        charts.paired_bars(
+            [BarPair(label=label, first=90, second=50, chance=50, bound=60)],
+            title=label,
+            names=(label, "b", "c", "d"),
+            name=name and f"{name}-h",
         ),
         charts.distribution(
             title=label,
@@ -475,3 +491,43 @@ def test_a_chart_alone_brings_its_colours_and_nothing_else():
     assert str(made) == charts.standalone_svg(made).replace(f"<style>{style.text}</style>", "").removesuffix("\n")
     with pytest.raises(ValueError, match="no description"):
         charts.standalone_svg(made[:20])
+
+
+def test_pairs_before_and_after_stand_on_one_axis():
+    pairs = [
+        BeforeAfter(label="<a>", before=(-2, 0, 2), after=(1, 2, 3), text="5 ± 1 → 7 ± 1"),
+        BeforeAfter(label="b", before=(-2, 0, 2), after=(-3, -2, -1)),
+    ]
+    root = read(charts.before_after(pairs, title="moves", across="steps"))
+    dots = [each for each in root.iter() if each.tag.endswith("circle")][2:]  # after those of the legend
+    at = [float(each.get("cx")) for each in dots]
+    assert at[0] == at[2] and at[1] - at[0] == pytest.approx(at[2] - at[3]) and at[1] > at[0]
+    assert [each.get("class") for each in dots] == ["chart-before", "chart-after"] * 2
+    read(charts.before_after([], title="none"))
+    with pytest.raises(ValueError, match="between its ends"):
+        BeforeAfter(label="c", before=(0, 3, 2), after=(0, 0, 0))
+
+
+def test_paired_bars_have_their_marks_where_they_say():
+    pairs = [BarPair(label="a", first=100, second=50, chance=50, bound=75), BarPair(label="b", first=None)]
+    root = read(charts.paired_bars(pairs, title="p", names=("without", "with", "chance", "bound")))
+    rects = {each.get("class"): each for each in root.iter() if each.tag.endswith("rect")}
+    wide, half = (float(rects[f"chart-pair-{word}"].get("width")) for word in ("first", "second"))
+    lines = {each.get("class"): float(each.get("x1")) for each in root.iter() if each.tag.endswith("line")}
+    assert half == pytest.approx(wide / 2) == pytest.approx(lines["chart-pair-chance"])
+    assert lines["chart-pair-bound"] == pytest.approx(0.75 * wide)
+    read(charts.paired_bars([], title="none", names=("a", "b", "c", "d")))
+    with pytest.raises(ValueError, match="percent"):
+        BarPair(label="c", first=101)
+
+
+def test_a_forecast_goes_on_from_what_is_left():
+    begin, end = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 1, 30, tzinfo=UTC)
+    steps = [BudgetStep(when=datetime(2026, 1, 1, tzinfo=UTC), remaining=4, limit=10, who="ann")]
+    forecast = BudgetForecast(begin=begin, end=end, remaining=0.0)
+    root = read(charts.burn_down(steps, title="ahead", forecast=forecast))
+    (line,) = [each for each in root.iter() if each.get("class") == "chart-forecast"]
+    (x, y), (later, zero) = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+    assert x < later and y < zero
+    with pytest.raises(ValueError, match="ends after"):
+        BudgetForecast(begin=end, end=begin, remaining=1.0)

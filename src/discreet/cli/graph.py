@@ -91,7 +91,10 @@ def stats(
         return
     with terminal.progress("measuring"):
         made = network.stats(epsilon=epsilon, delta=delta, only=only, fresh=fresh, analyst=analyst)
-    terminal.print_result(made.to_data(), plain_lines(_words(made, opened_project.budget(table))), as_json=as_json)
+    budget_status = opened_project.budget(table)
+    terminal.print_result(
+        {**made.to_data(), **budget_status.after_data()}, plain_lines(_words(made, budget_status)), as_json=as_json
+    )
 
 
 graph_app.command()(synth)

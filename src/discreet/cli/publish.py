@@ -125,8 +125,7 @@ def _publication_output(made: PublishedTables, to: Path, project: Project) -> tu
         "folder": str(to),
         "cached": made.cached,
         "cost": nothing if made.cached else paid,
-        "spent": budget_status.spent.to_data(up=True),
-        "remaining": budget_status.remaining.to_data(up=False),
+        **budget_status.after_data(),
     }
     what = "published before, with" if made.cached else "guarantee:"
     lines = [f"wrote {len(files)} tables of about {data['rows']:,} rows, and card.html, to {to}"]

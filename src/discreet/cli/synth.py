@@ -476,8 +476,7 @@ def _status(project: Project, card: ModelCard) -> dict[str, Any]:
     """What is spent and what remains after a fit; null where the model used no data."""
     if card.release is None:
         return {"spent": None, "remaining": None}
-    status = project.budget(card.table)
-    return {"spent": status.spent.to_data(up=True), "remaining": status.remaining.to_data(up=False)}
+    return project.budget(card.table).after_data()
 
 
 def _cost(card: ModelCard) -> dict[str, float | None]:

@@ -77,7 +77,7 @@ def private_tables(project: Project) -> list[dict[str, Any]]:
         {
             "name": table.name,
             "columns": [column["name"] for column in public_facts.columns_json(project, table)],
-            "ordered": [column.name for column in table.schema.columns if _has_bounds(column)],
+            "ordered": [column.name for column in table.schema.columns if has_bounds(column)],
             "budget": public_facts.budget_json(project, table),
         }
         for table in project.file.tables.values()
@@ -85,5 +85,6 @@ def private_tables(project: Project) -> list[dict[str, Any]]:
     ]
 
 
-def _has_bounds(column: Column) -> bool:
+def has_bounds(column: Column) -> bool:
+    """Whether a column is of numbers or moments between declared bounds."""
     return isinstance(column, NumberColumn | MomentColumn) and column.low is not None and column.high is not None

@@ -15,6 +15,7 @@ from discreet.console.assets import with_digest
 from discreet.console.help_links import help_address
 from discreet.console.manual_pages import html_of
 from discreet.console.pages.release_view import with_labels
+from discreet.console.qr_code import qr_svg
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
 from discreet.present.cell_text import DASH
@@ -31,7 +32,7 @@ def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
     made.filters.update(manual_page=html_of)
-    made.globals.update(charts=_charts(), models=_models())
+    made.globals.update(charts=_charts(), models=_models(), qr_svg=qr_svg)
     return made
 
 

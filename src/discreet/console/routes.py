@@ -25,7 +25,7 @@ AREAS = (
     "pages.answer_list", "pages.answers", "pages.answer_notes", "pages.answer_comparison", "pages.budget", "pages.log",
     "pages.publication", "pages.synth", "pages.table_workloads", "pages.surveys", "pages.lab", "pages.learn",
     "pages.help_pages", "pages.login", "pages.me", "pages.admin", "pages.owner_tables", "pages.describe_table",
-    "pages.table_form", "pages.analysts", "api.handlers",
+    "pages.table_form", "pages.analysts", "pages.jobs", "api.handlers",
 )  # fmt: skip
 
 #: What respondents of surveys use, with no login and no cookie: public, answered by the collector's own application

@@ -37,7 +37,8 @@ class GraphStats:
     """Statistics of a network. What was not asked for is None.
 
     unit: whose presence is hidden, an "edge" or a "node". limit: how many edges of a node are counted at most, under
-    node privacy; `chosen`: privately, since none was declared. Directed networks have two curves of degrees.
+    node privacy; `chosen`: privately, since none was declared. Directed networks have two curves of degrees. price:
+    what the release costs by itself; cost: what this call took from the budget.
     """
 
     release: str
@@ -62,6 +63,7 @@ class GraphStats:
     limit: int | None = None
     chosen: bool = False
     card: Mapping[str, Any]
+    price: Spending
     cost: Spending
     cached: bool = False
     warnings: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ class GraphStats:
             "statistics": {name: each.to_data() for name, each in released_estimates.items() if each is not None},
             "confidence": float(CONFIDENCE),
             "card": dict(self.card),
+            "price": self.price.to_data(up=True),
             "cost": self.cost.to_data(up=True),
             "cached": self.cached,
             "warnings": list(self.warnings),

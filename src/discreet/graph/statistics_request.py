@@ -164,6 +164,7 @@ def release(request: GraphRequest, terms: ReservationTerms, session: Session, *,
         limit=drawn.limit,
         chosen=shape.chooses,
         card=card_of(shape, request.source, request.nodes, event),
+        price=cost_of(event),
         cost=FREE if is_repeat else cost_of(event, curator.ledger.state.charges[reservation_id].moved),
         cached=is_repeat,
         warnings=(

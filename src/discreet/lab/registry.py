@@ -50,15 +50,19 @@ class AttackEntry:
             return None
         return None if detail is None else float(detail)
 
+    def allowed_success(self, evidence: Evidence) -> float | None:
+        """How often it may succeed against what should stand; what stands may have a bound of its own."""
+        usual = self.allowed if self.allowed is not None else evidence.bound
+        allowed = evidence.details.get(PROTECTED, {}).get("allowed", usual)
+        return None if allowed is None else float(allowed)
+
     def falls_too(self, evidence: Evidence) -> bool:
         """Whether the attack surely does better against what should stand than it may."""
         share = self.protected_success(evidence)
-        protected = evidence.details.get(PROTECTED, {})
-        allowed = protected.get("allowed", self.allowed if self.allowed is not None else evidence.bound)
-        n = protected.get("n", evidence.n)
+        allowed, n = self.allowed_success(evidence), evidence.details.get(PROTECTED, {}).get("n", evidence.n)
         if share is None or allowed is None or not n:
             return False
-        return clopper_pearson(round(share * n), n, 1 - DOUBT)[0] > float(allowed)
+        return clopper_pearson(round(share * n), n, 1 - DOUBT)[0] > allowed
 
     def outsiders(self, evidence: Evidence) -> float | None:
         """How often the attack is right about people who are not in what withstands it, if that was tried."""

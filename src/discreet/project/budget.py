@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet import exact
 from discreet.accounting.events import Event
@@ -48,6 +49,10 @@ class BudgetStatus:
     def large_limit(self) -> str | None:
         """What to know of a limit that is too large to mean much, in a sentence; None where it is not."""
         return large_limit_sentence(self.limit.epsilon)
+
+    def after_data(self) -> dict[str, Any]:
+        """What every JSON of something that charges ends with: what is spent and what remains after it."""
+        return {"spent": self.spent.to_data(up=True), "remaining": self.remaining.to_data(up=False)}
 
     def __repr__(self) -> str:
         return f"<Budget of {self.population}: {self._summary()}>"

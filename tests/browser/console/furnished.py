@@ -184,6 +184,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/tables/new/publish": ("/tables/new/publish",),
         "/tables/new/network": ("/tables/new/network?table=patients",),
         "/tables/reconcile": ("/tables/reconcile?table=patients",),
+        "/jobs": ("/jobs",),
         "/tables/underway/{work}": (),
         "/tables/{release}": (
             f"{t}?between=20..40&quantiles=0.5",

@@ -28,6 +28,7 @@ def test_publish_and_read_logged_out(coming: Coming, place: Place, picture: Pict
         page.get_by_label("Name", exact=True).fill("Diseases of the clinic")
         page.get_by_label("Description").fill("How many patients have each disease.")
         page.get_by_label("Curators").fill("The clinic\nIts statistician")
+        expect(page.locator("#preview")).to_contain_text("Its statistician")  # before it is published
         page.get_by_role("button", name="Publish").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Diseases of the clinic")
     with coming(at="/") as page:

@@ -29,7 +29,7 @@ def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, pict
         picture(page, "survey-new")
         page.get_by_role("button", name="Make this survey").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Did you dance?")
-        link = page.locator("#respondents + p a").get_attribute("href")
+        link = page.locator(".invitation a").first.get_attribute("href")
         made = page.url.rpartition("/")[2]
         with coming(viewport=PHONE, has_touch=True, is_mobile=True) as phone:
             phone.goto(link)

@@ -183,7 +183,10 @@ class NetworkStatisticsModel(AnswerModel):
     statistics: dict[str, Any]
     confidence: float
     card: dict[str, Any]
+    price: SpendingModel
     cost: SpendingModel
+    spent: SpendingModel
+    remaining: SpendingModel
     cached: bool
     warnings: list[str]
 

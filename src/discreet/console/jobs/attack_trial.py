@@ -81,7 +81,7 @@ def _protected_evidence(listed: AttackEntry, evidence: Evidence) -> dict[str, An
         ours = evidence.details["releases"][listed.protected_path[1]].get(evidence.details["strongest"])
         if ours is not None:
             return {**protected, "protected": ours["success"], "allowed": ours["bound"]}
-    return {**protected, "allowed": listed.allowed if listed.allowed is not None else evidence.bound}
+    return {**protected, "allowed": listed.allowed_success(evidence)}
 
 
 def _census_with_noise() -> dict[str, Any]:

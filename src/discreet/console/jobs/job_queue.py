@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
 from discreet.console.jobs.job_runner import Job, JobRunner, Place, RunnerSentences
 from discreet.console.jobs.time_grid import at_tick
+from discreet.console.people.clock import Clock, wall_clock
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import NotFound
 from discreet.console.visitor import Visitor
@@ -57,12 +58,16 @@ class JobHalted(QueryFailed):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class BackgroundJob(Job):
-    """One fit or table on its way. `key`: what is wanted, so that the same form finds it again."""
+    """One fit or table on its way. `key`: what is wanted, so that the same form finds it again.
+
+    is_stoppable: whether a person may stop it; the making of a version is not left halfway.
+    """
 
     person: str
     area: str
     words: str
     key: str
+    is_stoppable: bool = True
     id: str = field(default_factory=lambda: f"w-{secrets.token_hex(8)}")
     _steps: list[tuple[float, str, float]] = field(default_factory=list)
 
@@ -88,6 +93,9 @@ class BackgroundJob(Job):
             "words": self.words,
             "state": state,
             "stopping": self.stopping,
+            "stoppable": self.is_stoppable,
+            "made": self.made,
+            "charges": [] if state == "open" else list(self.charges),
             "step": past_steps[-1][1] if past_steps else "",
             "share": round(min(1.0, max(0.0, past_steps[-1][2])), 3) if past_steps else 0.0,
             "to": self._result if state == "done" else None,
@@ -97,8 +105,15 @@ class BackgroundJob(Job):
 class JobQueue(JobRunner[BackgroundJob]):
     """All of them, under the limits that queries have."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Clock = wall_clock,
+    ) -> None:
         super().__init__(settings, _SENTENCES, threads="discreet-works", clock=clock)
+        self._wall = wall
         self._waiter_slots = threading.BoundedSemaphore(MOST_PATIENT)
         self._pricing_limit = ConcurrencyLimit("plans in progress", at_once=2 * settings.at_once, waiting=8)
 
@@ -106,12 +121,22 @@ class JobQueue(JobRunner[BackgroundJob]):
         """Plans are free, and take a second of a processor: a few at once."""
         return self._pricing_limit.turn(visitor.name)
 
-    def start(self, visitor: Visitor, act: Act, *, area: str, words: str, key: str) -> BackgroundJob:
+    def start(
+        self, visitor: Visitor, act: Act, *, area: str, words: str, key: str, is_stoppable: bool = True
+    ) -> BackgroundJob:
         """Begin a work, or find the open one that the same person began for the same."""
         person = visitor.name or ""
 
         def make() -> BackgroundJob:
-            return BackgroundJob(person=person, area=area, words=words, key=key, began=self.clock())
+            return BackgroundJob(
+                person=person,
+                area=area,
+                words=words,
+                key=key,
+                began=self.clock(),
+                made=int(self._wall()),
+                is_stoppable=is_stoppable,
+            )
 
         def run(job: BackgroundJob) -> str:
             return act(lambda word, share: job.note_step(word, share, now=self.clock()))
@@ -137,6 +162,10 @@ class JobQueue(JobRunner[BackgroundJob]):
         visible_jobs = [job for job in self.jobs() if job.area == area and _may_see(job, visitor)]
         return [each for each in map(self.job_json, visible_jobs) if each["state"] == "open"]
 
+    def visible_jobs(self, visitor: Visitor) -> list[BackgroundJob]:
+        """A person's own works; for an owner of the data, everybody's."""
+        return [job for job in self.jobs() if _may_see(job, visitor)]
+
     def find(self, id_: str, visitor: Visitor) -> BackgroundJob:
         """A work that this visitor may know of."""
         for job in self.jobs():
@@ -154,7 +183,7 @@ class JobQueue(JobRunner[BackgroundJob]):
 
 def job_queue_of(context: RequestContext) -> JobQueue:
     """The works of the house."""
-    return context.handle.singleton(JobQueue, lambda: JobQueue(context.settings))
+    return context.handle.singleton(JobQueue, lambda: JobQueue(context.settings, wall=context.people.clock))
 
 
 def _may_see(job: BackgroundJob, visitor: Visitor) -> bool:

@@ -21,6 +21,7 @@ from discreet.console.jobs.time_grid import at_tick, due, wait_until_due
 from discreet.console.responses import RequestDenied
 from discreet.console.settings import Settings
 from discreet.engines.stop_signal import Stopped, StopSignal, stoppable_by
+from discreet.ledger.receipts import collect_receipts
 from discreet.timing import hold_entries_until
 
 #: Jobs that ended are listed until so many newer ones have.
@@ -36,7 +37,8 @@ Place = tuple[bytes | str, str]
 class Job(ABC):
     """Work on its way, from its coming to the tick at which its end may be known.
 
-    began: when its request came, by the clock of what passes.
+    began: when its request came, by the clock of what passes. made: the same by the clock on the wall. charges: what
+    it was charged as, or finished; told when its end is.
     """
 
     #: What a job is called that has ended well. Whether one waits or runs depends on others; both are open.
@@ -44,6 +46,8 @@ class Job(ABC):
 
     id: str
     began: float
+    made: int = 0
+    charges: list[str] = field(default_factory=list)
     stop: StopSignal = field(default_factory=StopSignal)
     stopping: bool = False
     future: Future[None] | None = None
@@ -90,6 +94,11 @@ class Job(ABC):
             raise self._problem.with_traceback(None)
         assert self._result is not None, "the job has not ended, or nobody waited for it"
         return self._result
+
+    @property
+    def problem(self) -> Exception | None:
+        """Why nothing came of it. To be told when its state tells that it ended."""
+        return self._problem
 
     def state(self, now: float, *, grid_ms: int) -> str:
         """Where it stands, as its own grid tells: an end shows at the tick at which its answer leaves."""
@@ -155,6 +164,7 @@ class JobRunner(Generic[AnyJob]):
         grid_ms = self._settings.grid_ms
         with (
             stoppable_by(job.stop),
+            collect_receipts() as job.charges,
             hold_entries_until(lambda: wait_until_due(job.began, grid_ms=grid_ms, clock=self.clock)),
         ):
             job.run(lambda: act(job))

@@ -12,6 +12,9 @@ from discreet.errors import Flag, Message, UsageError
 from discreet.present.cell_text import cell_text, format_with_noise
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
+from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
+from discreet.schema.edge_table import PAIRS
+from discreet.schema.schema import Table
 
 if TYPE_CHECKING:
     from discreet.graph.project_network import Network
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 FIELDS = ("nodes", "key", "by", "ends", "edges_per_node", "only")
 #: The longest text of a field.
 LONGEST = 500
+#: What differs from one call to the next, and is kept with no release.
+_OF_THE_CALL = ("cost", "cached", "spent", "remaining")
 #: Curves, and what they count.
 CURVES = {"degrees": "edges", "out_degrees": "outgoing edges", "in_degrees": "incoming edges"}
 
@@ -84,10 +89,39 @@ def quote_statistics(project: Project, wish: Mapping[str, Any]) -> dict[str, Any
 def measure_statistics(project: Project, wish: Mapping[str, Any], *, analyst: str | None) -> dict[str, Any]:
     """Measure, and pay, or read what is stored; everything that `discreet graph stats --json` says."""
     made = _network(project, wish).stats(**_spend(wish), analyst=analyst).to_data()
+    made |= project.budget(made["table"]).after_data()
     if release_store.find_release(project.folder, made["release"]) is None:
-        data = {name: part for name, part in made.items() if name not in ("cost", "cached")}
+        data = {name: part for name, part in made.items() if name not in _OF_THE_CALL}
         release_store.store_release(project.folder, made["release"], {"kind": "graph", **data})
     return made
+
+
+def network_tables(project: Project) -> dict[str, list[str]]:
+    """The private tables whose rows are links, by their declaration: `networks`; and those that may be if somebody
+    names the two columns of their ends: `others`.
+    """
+    tables = [table for table in project.file.tables.values() if not table.public]
+    return {
+        "networks": [table.name for table in tables if is_network(table)],
+        "others": [table.name for table in tables if not is_network(table) and _may_be_network(table)],
+    }
+
+
+def is_network(table: Table) -> bool:
+    """Whether its rows are links: it declares ends, or protects rows and has one pair of columns with names of ends."""
+    names = {column.name.lower() for column in table.schema.columns}
+    pairs = [pair for pair in PAIRS if set(pair) <= names]
+    return bool(table.schema.unit.ends) or (table.schema.unit.is_row and len(pairs) == 1)
+
+
+def _may_be_network(table: Table) -> bool:
+    kinds = (TextColumn, CategoryColumn)
+    ends = [
+        column
+        for column in table.schema.columns
+        if isinstance(column, kinds) or (isinstance(column, NumberColumn) and column.type == "integer")
+    ]
+    return table.schema.unit.is_row and len(ends) > 1
 
 
 def page_of(release: str) -> str:

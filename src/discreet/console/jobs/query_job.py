@@ -12,7 +12,7 @@ from discreet.console.jobs.query_request import QueryRequest
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class QueryJob(Job):
-    """A query on its way. `waiters`: how many requests wait for it."""
+    """A query on its way. `waiters`: how many requests wait for it. `to`: where its answer is, once it has one."""
 
     done: ClassVar[str] = "answered"
 
@@ -22,7 +22,7 @@ class QueryJob(Job):
     key: str
     body: bytes
     query_request: QueryRequest
-    made: int
+    to: str = ""
     id: str = field(default_factory=lambda: f"j-{secrets.token_hex(8)}")
     waiters: int = 0
 

@@ -26,7 +26,7 @@ from discreet.console.jobs.query_job import QueryJob
 from discreet.console.jobs.query_queue import WAIT_S, QueryQueue
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import release_data
-from discreet.console.jobs.stored_results import decode_releases, encode_releases
+from discreet.console.jobs.stored_results import answer_path, decode_releases, encode_releases
 from discreet.console.people.clock import DAY_S
 from discreet.console.project_handle import ProjectHandle
 from discreet.console.responses import NotFound, RequestDenied
@@ -80,7 +80,7 @@ class QueryService:
         self._settings = settings
         self._people = people
         self._last_cleanup = 0.0
-        self._queue = QueryQueue(self._answer, settings, clock=clock)
+        self._queue = QueryQueue(self._answer_and_note, settings, clock=clock)
         self.explain_limit = ConcurrencyLimit("queries being priced", at_once=2 * settings.at_once, waiting=_WAITING)
 
     def explain(self, query_request: QueryRequest, visitor: Visitor | None = None) -> Explanation:
@@ -158,6 +158,11 @@ class QueryService:
         seen = [(job, job.to_data(now, grid_ms=grid_ms)) for job in self._queue.jobs() if _may_see(job, visitor)]
         return [data for job, data in seen if job.owner == own or data["state"] != "failed"]
 
+    def visible_jobs(self, visitor: Visitor) -> list[tuple[QueryJob, str]]:
+        """The same as jobs, each with its state."""
+        now, grid_ms = self._queue.clock(), self._settings.grid_ms
+        return [(job, job.state(now, grid_ms=grid_ms)) for job in self._queue.jobs() if _may_see(job, visitor)]
+
     def cancel(self, id_: str, visitor: Visitor) -> dict[str, Any]:
         """Stop a job at its next tick. What was charged stays charged. Says the same whatever the job does just now."""
         open_job = next((job for job in self._queue.jobs() if job.id == id_ and _may_see(job, visitor)), None)
@@ -176,6 +181,11 @@ class QueryService:
     def drain(self) -> None:
         """Take no more, and let what runs come to its end, or stop it."""
         self._queue.drain()
+
+    def _answer_and_note(self, job: QueryJob) -> str:
+        result = self._answer(job)
+        job.to = answer_path(result, job.key)
+        return result
 
     def _answer(self, job: QueryJob) -> str:
         """What a job comes to, as it is kept."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import release_data
@@ -32,6 +33,18 @@ def encode_releases(releases: list[dict[str, Any]], query_request: QueryRequest,
 def decode_releases(result: str, project: Project) -> list[dict[str, Any]]:
     """The answers that were kept, as they were given."""
     return [_read_reference(each["read"], project) if "read" in each else each for each in json.loads(result)]
+
+
+def answer_path(result: str, key: str) -> str:
+    """Where the answers that were kept under a key are read: one that stands alone has a page for everybody.
+
+    >>> answer_path('[{"release": "r-1", "derived": false, "from": []}]', "k"), answer_path("[]", "k/l")
+    ('/a/r-1', '/ask/answer/k%2Fl')
+    """
+    releases = [each["read"]["told"] if "read" in each else each for each in json.loads(result)]
+    if len(releases) == 1 and not releases[0].get("derived") and not releases[0].get("from"):
+        return f"/a/{quote(releases[0]['release'], safe='')}"
+    return f"/ask/answer/{quote(key, safe='')}"
 
 
 def _ledger_reference(data: dict[str, Any], query_request: QueryRequest, project: Project) -> dict[str, Any] | None:

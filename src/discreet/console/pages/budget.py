@@ -10,6 +10,7 @@ from discreet import exact
 from discreet.console import public_facts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.pages import odds
+from discreet.console.pages.budget_forecast import forecast_json
 from discreet.console.pages.budget_history import NOBODY, BudgetChange, budget_history_of, thin_changes
 from discreet.console.people.budget_requests import BudgetRequest
 from discreet.console.request_context import RequestContext
@@ -79,6 +80,7 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
         own = acts.get(table.population, [])
         budget = public_facts.budget_json(project, table)
         assert budget is not None
+        forecast = forecast_json(own, own[-1].remaining if own else project.guarantee(table.name).epsilon, now)
         populations[table.population] = {
             **budget,
             "tables": [table.name],
@@ -87,8 +89,11 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
                 "chart": "burn_down",
                 "title": f"Remaining budget of {table.population}",
                 "steps": [each.chart_step() for each in thin_changes(own)],
+                "forecast": forecast["line"],
             },
+            "forecast": forecast,
             "who": _spending_by_analyst(own, now),
+            "all": _windows_json(own, now),
             "lag": outdated_budget_line(table, project.ledger) if context.visitor.may("owner") else None,
         }
     return list(populations.values())
@@ -96,19 +101,13 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
 
 def _spending_by_analyst(acts: list[BudgetChange], now: datetime) -> list[dict[str, Any]]:
     """Who paid what, in each window and in all. What each query cost the budget adds up."""
-    names = sorted(
-        {act.who for act in acts if act.kind == "charge"}, key=lambda name: (name == NOBODY, name.casefold())
-    )
-    return [
-        {
-            "who": name,
-            "windows": {
-                _window(days): _spent_json([act for act in acts if act.who == name and _within(act, now, days)])
-                for days in (*WINDOWS, None)
-            },
-        }
-        for name in names
-    ]
+    payers = {act.payer: act.kind == "charge" for act in acts if act.kind == "charge" or act.cost}
+    names = sorted(payers, key=lambda name: (not payers[name], name == NOBODY, name.casefold()))
+    return [{"who": name, "windows": _windows_json([act for act in acts if act.payer == name], now)} for name in names]
+
+
+def _windows_json(acts: list[BudgetChange], now: datetime) -> dict[str, Any]:
+    return {_window(days): _spent_json([act for act in acts if _within(act, now, days)]) for days in (*WINDOWS, None)}
 
 
 def _window(days: int | None) -> str:
@@ -121,7 +120,7 @@ def _within(act: BudgetChange, now: datetime, days: int | None) -> bool:
 
 def _spent_json(acts: list[BudgetChange]) -> dict[str, Any]:
     total = sum((act.cost for act in acts), Fraction(0))
-    return {"questions": len(acts), "epsilon": exact.as_float(total, up=True)}
+    return {"questions": sum(act.kind == "charge" for act in acts), "epsilon": exact.as_float(total, up=True)}
 
 
 def _open_request(context: RequestContext, request: BudgetRequest) -> dict[str, Any]:

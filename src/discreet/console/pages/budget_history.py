@@ -22,11 +22,13 @@ from discreet.ledger.state import LedgerState
 MOST_STEPS = 300
 
 NOBODY = "unnamed analyst"
+#: Who pays for what is no charge of anybody, and yet leaves less.
+_OWNER_ACTS = {"gap": "missing charges (a restored backup)", "adopt": "a moved ledger", "invariant": "exact totals"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetChange:
-    """One act. `who`: who was charged, empty for an act of the owner. `cost`: what a charge cost the budget."""
+    """One act. `who`: who was charged, empty for an act of the owner. `cost`: what it cost the budget."""
 
     when: str
     kind: str
@@ -35,6 +37,11 @@ class BudgetChange:
     cost: Fraction
     remaining: Fraction
     limit: Fraction
+
+    @property
+    def payer(self) -> str:
+        """Under which name its cost is summed up."""
+        return self.who or _OWNER_ACTS.get(self.kind, "the owner")
 
     def chart_step(self) -> dict[str, Any]:
         """As a step of the chart."""
@@ -83,14 +90,16 @@ class BudgetHistory:
     def _append_changes(self, entry: LedgerEntry, populations: Iterable[str], body: dict[str, Any]) -> None:
         charged = entry.kind == "charge"
         for name in sorted(populations):
-            standing = self._state.account(name).status()
-            self._changes.setdefault(name, []).append(
+            standing, changes = self._state.account(name).status(), self._changes.setdefault(name, [])
+            before = changes[-1].limit - changes[-1].remaining if changes else Fraction(0)
+            lost = max(Fraction(0), standing.limit.epsilon - standing.remaining.epsilon - before)
+            changes.append(
                 BudgetChange(
                     when=f"{entry.time[:16]}:00+00:00",
                     kind=entry.kind,
                     who=(body["analyst"] or NOBODY) if charged else "",
                     table=body["table"] if charged else "",
-                    cost=self._state.charges[body["id"]].moved if charged else Fraction(0),
+                    cost=self._state.charges[body["id"]].moved if charged else lost,
                     remaining=standing.remaining.epsilon,
                     limit=standing.limit.epsilon,
                 )

@@ -120,6 +120,12 @@ def bundle_of(context: RequestContext, publication: Publication) -> PublishedBun
     return bundle_cache_of(context).find(context.handle.project, publication)
 
 
+def content_with_card(project: Project, release: str, form_texts: Mapping[str, str]) -> tuple[BundleContent, Any]:
+    """What a bundle would hold with these fields, and its card. Nothing is signed or kept."""
+    content = content_of(project, release, about_of(form_texts))
+    return content, card_of(content)
+
+
 def bundle_cache_of(context: RequestContext) -> BundleCache:
     """The bundles of the house."""
     return context.handle.singleton(BundleCache, BundleCache)

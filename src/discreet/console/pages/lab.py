@@ -35,7 +35,9 @@ def index(context: RequestContext) -> HandlerResponse:
     grid = PageTable(columns=head, rows=[[each[word] for word in head] for each in lines])
     running = any(each["state"] in ("waiting", "running") for each in lines)
     return Page(
-        template="lab.html", data={"attacks": lines, "running": running, "anonymity": anonymity_lines()}, table=grid
+        template="lab.html",
+        data={"attacks": lines, "running": running, "chart": _overview(lines), "anonymity": anonymity_lines()},
+        table=grid,
     )
 
 
@@ -64,16 +66,25 @@ def run(context: RequestContext) -> HandlerResponse:
     listed = _listed(context)
     choices = read_choices(listed.name, context.field)
     key = TrialKey.of(listed.name, choices)
-    ATTACK_QUEUE.start([key], limit_s=context.settings.deadline_s, again=context.field("again") == "yes")
+    _start(context, [key], again=context.field("again") == "yes")
     ATTACK_QUEUE.wait(key, PATIENCE_S)
-    query = f"?{urlencode(choices)}" if choices else ""
-    return Redirect(to=f"/lab/{listed.name}{query}#found")
+    return Redirect(to=f"{trial_path(key)}#found")
+
+
+def trial_path(key: TrialKey) -> str:
+    """The page of an attack with what was chosen about it."""
+    return f"/lab/{key.attack}{f'?{urlencode(key.chosen)}' if key.chosen else ''}"
 
 
 def run_all(context: RequestContext) -> HandlerResponse:
     """Put every attack in line that was not run yet."""
-    ATTACK_QUEUE.start([_default_key(listed) for listed in ATTACKS], limit_s=context.settings.deadline_s)
+    _start(context, [_default_key(listed) for listed in ATTACKS])
     return Redirect(to="/lab")
+
+
+def _start(context: RequestContext, keys: list[TrialKey], *, again: bool = False) -> None:
+    person, made = context.visitor.name or "", int(context.people.clock())
+    ATTACK_QUEUE.start(keys, limit_s=context.settings.deadline_s, again=again, person=person, made=made)
 
 
 def _listed(context: RequestContext) -> AttackEntry:
@@ -105,6 +116,20 @@ def _line(listed: AttackEntry, trial: Trial) -> dict[str, Any]:
         "falls_too": evidence.get("falls_too"),
         "chart": _chart(listed, trial),
     }
+
+
+def _overview(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Every attack that was run: how often it succeeds without and with protection; from its own evidence."""
+    names = {"first": "success", "second": "protected", "chance": "chance", "bound": "bound"}
+    pairs = [
+        {"label": each["title"]} | {bar: None if each[key] is None else 100 * each[key] for bar, key in names.items()}
+        for each in lines
+        if each["state"] == "done"
+    ]
+    if not pairs:
+        return None
+    words = ["unprotected", "protected", "by chance", "at most, by the guarantee"]
+    return {"chart": "paired_bars", "title": "How often attacks succeed, in percent", "names": words, "pairs": pairs}
 
 
 def _chart(listed: AttackEntry, trial: Trial) -> dict[str, Any] | None:

@@ -184,7 +184,8 @@ def _start(
         owner_reports_of(handle).keep(report)
         return f"{table_path(name)}#report"
 
-    return Redirect(to=queue.next_path(queue.start(context.visitor, run, area=AREA, words=words, key=key)))
+    job = queue.start(context.visitor, run, area=AREA, words=words, key=key, is_stoppable=False)
+    return Redirect(to=queue.next_path(job))
 
 
 def table_path(name: str) -> str:
@@ -386,6 +387,6 @@ ROUTES = (
     Route(method="POST", path="/admin/tables/forget", handler=forget, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/budget", handler=budget, role="owner", gridded=True),
     Route(method="POST", path="/admin/tables/discard", handler=discard, role="owner"),
-    *job_progress.routes(AREA, role="owner", stoppable=False),
+    *job_progress.routes(AREA, role="owner"),
     Route(method="GET", path="/admin/table/{table:path}", handler=show, role="owner", is_declared_name=_is_table),
 )

@@ -17,6 +17,7 @@ from discreet.console.console_text import console_texts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.pages import release_view
 from discreet.console.pages.bundle_cache import FIELDS, about_of, bundle_cache_of, bundle_of
+from discreet.console.pages.publication_draft import preview_json, suggested_fields
 from discreet.console.people.publications import Publication
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, PageTable, Redirect
@@ -124,7 +125,11 @@ def _form(
 ) -> Page:
     release = _answered_release(context)
     publication = context.people.published.find(release)
-    fields = form_texts if form_texts is not None else dict(publication.fields) if publication is not None else {}
+    fields, prefilled = form_texts or {}, ""
+    if form_texts is None and publication is not None:
+        fields = dict(publication.fields)
+    elif form_texts is None:
+        fields, prefilled = suggested_fields(context, release)
     data = {
         "release": release,
         "is_published": publication is not None,
@@ -140,6 +145,8 @@ def _form(
             {"name": name, "label": label, "hint": hint, "value": fields.get(name, "")}
             for name, (label, hint) in FIELDS.items()
         ],
+        "prefilled": prefilled,
+        "preview": preview_json(context, release, {name: fields.get(name, "") for name in FIELDS}),
         "trouble": None if problem is None else error_json(error_report_of(problem)),
     }
     status = 200 if problem is None else error_report_of(problem).status
@@ -157,6 +164,8 @@ def publish(context: RequestContext) -> HandlerResponse:
     form_texts = {name: context.field(name).replace("\r\n", "\n") for name in FIELDS}
     try:
         about_of(form_texts)
+        if context.field("act") == "preview":
+            return _form(context, form_texts=form_texts)
         hidden = _unpublished_earlier(context, release)
         _refuse_unticked(hidden, context.fields("also"))
         by = context.people.roster.get(context.visitor.name or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from discreet.console import forms, public_facts
@@ -11,9 +12,14 @@ from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, Page, PageTable
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError
+from discreet.present.cell_text import cell_text
 
 #: So many identities, and answers to choose from, are listed.
 LISTED, ANSWERS = 50, 100
+#: So many numbers are drawn, those that moved most; a move below MOVED standard errors is none to people.
+DRAWN, MOVED = 15, 0.005
+#: Ends of the lines, in standard errors.
+_ENDS = 2.0
 
 
 def show(context: RequestContext) -> HandlerResponse:
@@ -46,8 +52,53 @@ def _agreement_json(project: Any, name: str, only: list[str], *, whole: bool) ->
     agreement = project.reconcile(name, only, whole=whole)
     data: dict[str, Any] = release_store.to_json(agreement.to_data())
     data["words"] = [line.words() for line in agreement.lines]
+    data["chart"], data["moved"] = _chart(data["numbers"])
     data["said"] = [agreement.identity(each) for each in agreement.identities[:LISTED]]
     return data
+
+
+def _chart(numbers: list[dict[str, Any]]) -> tuple[dict[str, Any] | None, int]:
+    """What moved most, in standard errors of its own noise, so that counts and sums share an axis; and how many did."""
+    moves = []
+    for each in numbers:
+        error, after = each["standard_error"], each["reconciled_error"]
+        if None in (error, after, each["value"], each["reconciled"]) or error <= 0:
+            continue
+        moves.append(((each["reconciled"] - each["value"]) / error, after / error, each))
+    moved = [move for move in moves if abs(move[0]) >= MOVED]
+    moved.sort(key=lambda move: -abs(move[0]))
+    pairs = [
+        {
+            "label": _label(each),
+            "before": [-_ENDS, 0.0, _ENDS],
+            "after": [move - _ENDS * after, move, move + _ENDS * after],
+            "text": f"{_rounded(each, 'value', 'standard_error')} → {_rounded(each, 'reconciled', 'reconciled_error')}",
+        }
+        for move, after, each in moved[:DRAWN]
+    ]
+    if not pairs:
+        return None, 0
+    title = "How far each number moved, in standard errors of its released noise"
+    chart = {"chart": "before_after", "title": title, "across": "standard errors from the released number"}
+    return {**chart, "pairs": pairs}, len(moved)
+
+
+def _rounded(number: dict[str, Any], value: str, error: str) -> str:
+    """A number and two standard errors, without digits that its noise hides.
+
+    >>> _rounded({"n": -2.37601, "e": 0.46}, "n", "e"), _rounded({"n": 1234.5, "e": 60.0}, "n", "e")
+    ('-2.38 ± 0.92', '1,230 ± 120')
+    """
+    width = _ENDS * number[error]
+    places = 1 - math.floor(math.log10(width)) if width > 0 else 2
+    shown = f",.{max(places, 0)}f"
+    return f"{round(number[value], places):{shown}} ± {round(width, places):{shown}}"
+
+
+def _label(number: dict[str, Any]) -> str:
+    """A number's name with what tells it from others first."""
+    keys = ", ".join(map(cell_text, number["keys"].values()))
+    return f"{keys or 'all'}: {number['column']} of {number['release']}"
 
 
 def _answers(project: Any, name: str) -> list[dict[str, Any]]:

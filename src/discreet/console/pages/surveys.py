@@ -43,6 +43,8 @@ MOST_TOKENS, MOST_WORDS = 1_000, 1_000
 LISTED = 12
 #: What the form suggests, until its owner says another: good protection, and a few hundred people say something.
 EPSILON = "1"
+#: So many enrolment links at once have a QR code each.
+MOST_QR = 200
 #: Estimates from fewer reports move with each of them, and say next to nothing.
 FEW = 10
 
@@ -81,6 +83,7 @@ def _survey_facts(context: RequestContext, survey: Survey) -> dict[str, Any]:
         "link": f"{origin}/s/{survey.id}",
         "results_link": f"{origin}/s/{survey.id}/results",
         "again": periods_lines(survey),
+        "loopback": context.settings.loopback,
     }
 
 
@@ -305,9 +308,9 @@ def tokens(context: RequestContext) -> HandlerResponse:
     survey = surveys.find(context.params["survey"])
     many = forms.whole_number(context.field("n"), "the number of tokens", least=1, most=MOST_TOKENS)
     made = enrol(surveys.store, survey, many)
-    survey_facts = _survey_facts(context, survey)
-    links = [f"{survey_facts['link']}#token={each}" for each in made]
-    return Page(template="survey_tokens.html", data={**survey_facts, "codes": made, "links": links})
+    facts = _survey_facts(context, survey)
+    data = {**facts, "codes": made, "links": [f"{facts['link']}#token={each}" for each in made], "most_qr": MOST_QR}
+    return Page(template="survey_tokens.html", data=data)
 
 
 def sheet(context: RequestContext) -> HandlerResponse:

@@ -13,7 +13,8 @@ from discreet.console import forms
 from discreet.console.jobs import census_tables, marginal_tables, network_statistics, range_cuts, range_tables
 from discreet.console.jobs.job_queue import Progress, job_queue_of
 from discreet.console.jobs.query_request import QueryRequest
-from discreet.console.pages import job_progress, reconciliation, release_list, table_release
+from discreet.console.pages import job_progress, plan_picker, reconciliation, release_list, table_release
+from discreet.console.pages.plan_picker import PlanChoices
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
 from discreet.console.routes import Route
@@ -208,7 +209,14 @@ def plan_network(context: RequestContext) -> HandlerResponse:
     def quoted() -> dict[str, Any]:
         return network_statistics.quote_statistics(context.handle.project, wish)
 
-    return _plan_page(context, "network", wish, quoted)
+    return _plan_page(context, "network", wish, quoted, about=_about_network(context))
+
+
+def _about_network(context: RequestContext) -> dict[str, Any]:
+    """The tables to choose from: those whose rows are links, and those whose rows may be."""
+    named = {each["name"]: each for each in forms.private_tables(context.handle.project)}
+    tables = network_statistics.network_tables(context.handle.project)
+    return {kind: [named[name] for name in names] for kind, names in tables.items()}
 
 
 def pay_network(context: RequestContext) -> HandlerResponse:
@@ -220,34 +228,54 @@ def pay_network(context: RequestContext) -> HandlerResponse:
         made = network_statistics.measure_statistics(project, wish, analyst=analyst)
         return network_statistics.page_of(made["release"])
 
-    return _start_job(context, "network", wish, act)
+    return _start_job(context, "network", wish, act, about=_about_network(context))
 
 
-#: What the form for a plan tells.
-_ABOUT_PUBLISH = {"example": census_tables.EXAMPLE}
+def _about_publish(context: RequestContext, wish: Wish, choices: PlanChoices | None, at: str = "") -> dict[str, Any]:
+    """What the form for a plan tells: its lists, where lists can say the plan, and where the problem is."""
+    project = context.handle.project
+    chosen = choices if choices is not None or not wish["plan"] else plan_picker.choices_of_plan(wish["plan"])
+    name = "" if chosen is None else chosen.table.lower()
+    table = next((each for each in forms.private_tables(project) if each["name"].lower() == name), None)
+    declared = None if table is None else project.table(table["name"])
+    return {
+        "example": census_tables.EXAMPLE,
+        "table": table,
+        "choices": None if chosen is None or table is None else chosen.to_data(),
+        "options": None if declared is None else plan_picker.options_json(project, declared),
+        "trouble_at": at,
+    }
 
 
 def publish_form(context: RequestContext) -> HandlerResponse:
-    """The form for a plan."""
-    return _form(context, "publish", census_tables.wish_of(context.query), about=_ABOUT_PUBLISH)
+    """The form for a plan: of a table that was chosen, its lists."""
+    wish = census_tables.wish_of(context.query)
+    choices = PlanChoices(table=context.query_text("table")) if context.query_text("table") else None
+    return _form(context, "publish", wish, about=_about_publish(context, wish, choices))
 
 
 def publish(context: RequestContext) -> HandlerResponse:
     """Plan tables that add up, or pay for them; too many cells are refused before anything is charged."""
     wish, project, visitor = census_tables.wish_of(context.form), context.handle.project, context.visitor
+    choices = None
     try:
+        if context.field("by") == "choices":
+            choices = plan_picker.choices_of_form(context.form)
+            wish["plan"] = plan_picker.plan_text(choices, project.private(choices.table))
         census_tables.check_may_publish(wish, visitor)
         with job_queue_of(context).pricing_turn(context.visitor):
             quotation = census_tables.quote_tables(project, wish, most=context.settings.most_rows)
     except DiscreetError as problem:
-        return _form(context, "publish", wish, problem=problem, about=_ABOUT_PUBLISH)
+        about = _about_publish(context, wish, choices, plan_picker.place_of(problem))
+        return _form(context, "publish", wish, problem=problem, about=about)
+    about = _about_publish(context, wish, choices)
     if context.field("act") != "pay":
-        return _form(context, "publish", wish, quotation=quotation, about=_ABOUT_PUBLISH)
+        return _form(context, "publish", wish, quotation=quotation, about=about)
 
     def act(tell: Progress) -> str:
         return census_tables.publish_tables(project, wish, analyst=visitor.analyst, progress=tell)
 
-    return _start_job(context, "publish", wish, act, about=_ABOUT_PUBLISH)
+    return _start_job(context, "publish", wish, act, about=about)
 
 
 ROUTES = (

@@ -9,16 +9,21 @@ colours.
 from __future__ import annotations
 
 from discreet.present.charts.bars import Bar, bars
-from discreet.present.charts.budget_chart import BudgetStep, burn_down
+from discreet.present.charts.before_after import BeforeAfter, before_after
+from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.chart_data import draw
 from discreet.present.charts.curves import ChartCurve, CurvePanel, CurvePoint, curves
 from discreet.present.charts.heat_map import HeatCell, heatmap
 from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
 from discreet.present.charts.noise_distribution import Density, Mark, distribution
+from discreet.present.charts.paired_bars import BarPair, paired_bars
 from discreet.present.charts.svg import standalone_svg
 
 __all__ = [
     "Bar",
+    "BarPair",
+    "BeforeAfter",
+    "BudgetForecast",
     "BudgetStep",
     "ChartCurve",
     "CurvePanel",
@@ -29,11 +34,13 @@ __all__ = [
     "LineSeries",
     "Mark",
     "bars",
+    "before_after",
     "burn_down",
     "curves",
     "distribution",
     "draw",
     "heatmap",
     "lines",
+    "paired_bars",
     "standalone_svg",
 ]

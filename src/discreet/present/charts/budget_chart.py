@@ -34,8 +34,31 @@ class BudgetStep:
             raise ValueError("the remaining budget cannot exceed the limit")
 
 
-def burn_down(given: Sequence[BudgetStep], *, title: str, unit: str = "epsilon", name: str = "") -> Markup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetForecast:
+    """A line ahead: what would be left at `end`, were spending to go on from `begin` as before."""
+
+    begin: datetime
+    end: datetime
+    remaining: float
+
+    def __post_init__(self) -> None:
+        check_finite(self.remaining, of="a forecast")
+        if self.end <= self.begin:
+            raise ValueError("a forecast ends after it begins")
+
+
+def burn_down(
+    given: Sequence[BudgetStep],
+    *,
+    title: str,
+    unit: str = "epsilon",
+    name: str = "",
+    forecast: BudgetForecast | None = None,
+) -> Markup:
     """What was left after each step, with the limit as a broken line. Steps come in the order of time.
+
+    forecast: a dotted line that goes on from the last step.
 
     Who took a step is told by pattern and by class, not by colour alone.
     """
@@ -56,11 +79,11 @@ def burn_down(given: Sequence[BudgetStep], *, title: str, unit: str = "epsilon",
     ends = widen_to_round(span([end for step in steps for end in (step.limit, step.remaining)], zero=True))
     heights = Scale(low=ends[0], high=ends[1], start=bottom, end=top)
     left = axis.tick_width(*ends)
-    widths = _widths(steps, left)
+    widths = _widths([step.when for step in steps] + ([forecast.begin, forecast.end] if forecast else []), left)
     marks += axis.vertical_axis(heights, left=left, right=svg.WIDTH) + _moments(steps, widths, bottom)
-    marks += _draw_steps(steps, widths, heights, order, called)
+    marks += _draw_steps(steps, widths, heights, order, called, forecast)
     body = [_patterns(called, len(order)), *marks]
-    return svg.drawing(called, says=title, describes=_describe(steps, unit), height=bottom + 22, body=body)
+    return svg.drawing(called, says=title, describes=_describe(steps, unit, forecast), height=bottom + 22, body=body)
 
 
 def _pattern_by_person(steps: Sequence[BudgetStep]) -> dict[str, int]:
@@ -76,8 +99,8 @@ def _pattern_by_person(steps: Sequence[BudgetStep]) -> dict[str, int]:
     return pattern_numbers
 
 
-def _widths(steps: Sequence[BudgetStep], left: float) -> Scale:
-    times = [time_ticks.seconds(step.when) for step in steps]
+def _widths(moments: Sequence[datetime], left: float) -> Scale:
+    times = [time_ticks.seconds(moment) for moment in moments]
     low, high = (min(times), max(times)) if times else (0.0, 1.0)
     room = max(1.0, (high - low) * 0.03)  # the first and the last step are not on the edge
     return Scale(low=low - room, high=high + room, start=left, end=svg.WIDTH)
@@ -96,7 +119,12 @@ def _moments(steps: Sequence[BudgetStep], widths: Scale, bottom: float) -> list[
 
 
 def _draw_steps(
-    steps: Sequence[BudgetStep], widths: Scale, heights: Scale, order: dict[str, int], called: str
+    steps: Sequence[BudgetStep],
+    widths: Scale,
+    heights: Scale,
+    order: dict[str, int],
+    called: str,
+    forecast: BudgetForecast | None,
 ) -> list[Markup]:
     """The limit, the area under what is left, and over it each step in the pattern of who took it."""
     edge, limit, drops = [], [], []
@@ -115,9 +143,10 @@ def _draw_steps(
             )  # fmt: skip
             drops.append(svg.tag("g", svg.title(shown), rect))
         x, left, cap = at, step.remaining, step.limit
-    edge += [(x, heights.at(left)), (widths.end, heights.at(left))]
+    now = widths.end if forecast is None else max(x, widths.at(time_ticks.seconds(forecast.begin)))
+    edge += [(x, heights.at(left)), (now, heights.at(left))]
     limit += [(x, heights.at(cap)), (widths.end, heights.at(cap))]
-    ground = [(widths.end, heights.at(0)), (widths.start, heights.at(0))]
+    ground = [(now, heights.at(0)), (widths.start, heights.at(0))]
     limit_label = svg.text(widths.end, heights.at(cap) - 5, f"limit {cap:.6g}", class_="chart-quiet", anchor="end")
     return [
         svg.tag("polygon", points=svg.path([*edge, *ground]), class_="chart-left"),
@@ -125,7 +154,15 @@ def _draw_steps(
         svg.tag("polyline", points=svg.path(limit), fill="none", class_="chart-limit"),
         limit_label,
         *drops,
+        *([] if forecast is None else _draw_forecast(forecast, now, heights.at(left), widths, heights)),
     ]
+
+
+def _draw_forecast(forecast: BudgetForecast, now: float, left: float, widths: Scale, heights: Scale) -> list[Markup]:
+    end = (widths.at(time_ticks.seconds(forecast.end)), heights.at(forecast.remaining))
+    line = svg.tag("polyline", points=svg.path([(now, left), end]), fill="none", class_="chart-forecast")
+    words = f"at this pace, {forecast.remaining:.6g} would remain on {forecast.end:%Y-%m-%d}"
+    return [svg.tag("g", svg.title(words), line)]
 
 
 def _fill(called: str, place: int) -> str:
@@ -149,9 +186,12 @@ def _patterns(called: str, people: int) -> Markup:
     return svg.tag("defs", *patterns) if patterns else svg.join([])
 
 
-def _describe(steps: Sequence[BudgetStep], unit: str) -> str:
+def _describe(steps: Sequence[BudgetStep], unit: str, forecast: BudgetForecast | None = None) -> str:
     last = steps[-1]
     people = len({step.who for step in steps if step.who})
     takers = f" by {people:,} {'person' if people == 1 else 'people'}" if people else ""
     count = f"{len(steps):,} steps" if len(steps) > 1 else "One step"
-    return f"{count}{takers}. {last.remaining:.6g} {unit} remaining of {last.limit:.6g}."
+    ahead = (
+        "" if forecast is None else f" At this pace {forecast.remaining:.6g} would remain on {forecast.end:%Y-%m-%d}."
+    )
+    return f"{count}{takers}. {last.remaining:.6g} {unit} remaining of {last.limit:.6g}.{ahead}"

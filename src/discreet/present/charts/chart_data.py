@@ -3,7 +3,10 @@
     {"chart": "bars", "title": …, "bars": [{"label", "value", "low", "high", "drowned", "text"}, …]}
     {"chart": "lines", "title", "across", "up", "zero", "series": [{"name", "points": [{"x", "value", "low", "high"}]}]}
     {"chart": "heatmap", "title", "rows", "columns", "diverging", "cells": [{"row", "column", "value", …}]}
-    {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}]}
+    {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}],
+     "forecast": {"begin", "end", "remaining"} or none}
+    {"chart": "before_after", "title", "across", "pairs": [{"label", "before", "after", "text"}]}
+    {"chart": "paired_bars", "title", "names", "pairs": [{"label", "first", "second", "chance", "bound"}]}
     {"chart": "distribution", "title", "across", "bins", "draws", "densities", "marks"}
 
 A date or a time on an x axis is ISO text; a label that is text stays text.
@@ -18,10 +21,12 @@ from typing import Any
 from markupsafe import Markup
 
 from discreet.present.charts.bars import Bar, bars
-from discreet.present.charts.budget_chart import BudgetStep, burn_down
+from discreet.present.charts.before_after import BeforeAfter, before_after
+from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.heat_map import HeatCell, heatmap
 from discreet.present.charts.line_chart import LinePoint, LineSeries, lines
 from discreet.present.charts.noise_distribution import Density, Mark, distribution
+from discreet.present.charts.paired_bars import BarPair, paired_bars
 
 
 def draw(data: Mapping[str, Any]) -> Markup:
@@ -38,13 +43,28 @@ def draw(data: Mapping[str, Any]) -> Markup:
             steps = [
                 BudgetStep(**{**each, "when": datetime.fromisoformat(each["when"])}) for each in arguments.pop("steps")
             ]
-            return burn_down(steps, **arguments)
+            return burn_down(steps, **{**arguments, "forecast": _forecast(arguments.get("forecast"))})
+        case "before_after":
+            pairs = [
+                BeforeAfter(**{**each, "before": tuple(each["before"]), "after": tuple(each["after"])})
+                for each in arguments.pop("pairs")
+            ]
+            return before_after(pairs, **arguments)
+        case "paired_bars":
+            return paired_bars([BarPair(**each) for each in arguments.pop("pairs")], **arguments)
         case "distribution":
             densities = [Density(**each) for each in arguments.pop("densities", ())]
             marks = [Mark(**each) for each in arguments.pop("marks", ())]
             return distribution(densities=densities, marks=marks, **arguments)
         case other:
             raise ValueError(f"there is no chart {other!r}")
+
+
+def _forecast(data: Mapping[str, Any] | None) -> BudgetForecast | None:
+    if data is None:
+        return None
+    moments = {name: datetime.fromisoformat(data[name]) for name in ("begin", "end")}
+    return BudgetForecast(**moments, remaining=data["remaining"])
 
 
 def _series(data: Mapping[str, Any]) -> LineSeries:
