@@ -50,6 +50,7 @@ ALL = (
     Benchmark(name="persons", limit_s=3600),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
     Benchmark(name="suppression", limit_s=1800),
+    Benchmark(name="notes", limit_s=1800),
     Benchmark(name="ledger", limit_s=3600, quick_s=600),
     Benchmark(name="scale", limit_s=6 * 3600, quick_s=1200),
     Benchmark(name="accounting", limit_s=1800, quick_s=600),

@@ -19,7 +19,7 @@ def refused_noise(project, release, changes, folder):
     content = content_of(project, release)
     stored = json.loads(content.payloads[release])
     stored["shape"] |= changes
-    expected = expected_events(stored, content.event, chosen=None)
+    expected = expected_events(stored, content.event, chosen=None, steps=content.steps)
     steps = [
         {**step, "event": events.to_data(event)} for step, event in zip(content.steps, expected, strict=True)
     ]  # fmt: skip

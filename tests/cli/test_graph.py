@@ -15,7 +15,7 @@ def test_statistics_come_with_intervals_and_a_card(tmp_path, capsys):
     assert code == 0
     assert set(told) == {
         "release", "table", "version", "unit", "directed", "limit", "statistics", "confidence", "card", "cost",
-        "cached", "warnings",
+        "price", "spent", "remaining", "cached", "warnings",
     }  # fmt: skip
     assert (
         tuple(told["statistics"]) == tuple(name for name in NAMES if name != "homophily")

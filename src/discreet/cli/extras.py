@@ -8,7 +8,7 @@ from discreet.errors import MissingPackage
 
 #: What each extra of pyproject.toml brings, by the names that are imported.
 EXTRAS = {
-    "console": ("argon2", "pydantic", "starlette", "uvicorn"),
+    "console": ("argon2", "markdown_it", "pydantic", "segno", "starlette", "uvicorn"),
     "survey": ("starlette", "uvicorn"),
 }
 
