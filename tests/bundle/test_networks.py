@@ -18,6 +18,7 @@ from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification import verify
 from discreet.errors import QueryFailed, UsageError
 from discreet.graph import graph_steps, project_network
+from discreet.graph.graph_shape import read_shares
 from discreet.kernel.curator import Curator
 from graph.friends import make as make_friends
 from graph.friends import make_persons
@@ -329,3 +330,10 @@ def test_both_checkers_derive_ladders_from_what_was_drawn(tmp_path, monkeypatch,
     ):
         with pytest.raises(relation.Broken):
             climbed(**lie)
+
+
+@pytest.mark.parametrize("share", ["1e99999999", "0.5", "nan", "1/0"])
+def test_shares_that_are_no_ratios_are_refused_before_they_are_computed(share):
+    with pytest.raises((ValueError, ZeroDivisionError)):
+        read_shares({"triangles": share})
+    assert read_shares({"triangles": "7/11", "edges": "1"}) == {"triangles": Fraction(7, 11), "edges": 1}

@@ -114,6 +114,14 @@ def test_intervals_hold_where_the_width_has_gaussian_noise(width):
     assert 0.95 <= coverage(1, width, is_pure=False, noise=DiscreteGaussian(sigma2=Fraction(30))) < 0.999
 
 
+def test_half_widths_are_rounded_up():
+    """The proof covers t floors over the decay, to the last part of a whole number."""
+    plan, noise = LadderPlan(epsilon=Fraction(4, 5), step=1, is_pure=True), DiscreteLaplace(scale=Fraction(5))
+    for floor in range(plan.least, plan.least + 40):
+        covered = ladder_plan._factor(plan, noise, CONFIDENCE) * floor / plan.decay(floor)
+        assert covered <= plan.half_width(floor, noise, CONFIDENCE) < covered + 1
+
+
 def test_an_interval_that_forgets_a_width_measured_too_small(monkeypatch):
     """As if the noisy width were never below the exact one: it holds too seldom."""
     whole = WorstChance.of
