@@ -251,7 +251,7 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
-        return f"{within}; {moved(plan['kind'], stored, events, values, declared)}"
+        return f"{within}; {moved(plan['kind'], stored, events, values, declared, plan['event'])}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])

@@ -70,10 +70,9 @@ def loss(event: dict[str, Any]) -> Loss:
     if kind == "permute-and-flip":
         epsilon = positive(ratio(event["epsilon"]))
         return epsilon, epsilon**2 / 2, none
-    if kind == "ladder":  # rungs at least `floor` wide, which move by `step`: so does the sum of weights
-        decay, step = positive(ratio(event["decay"])), positive(whole(event["step"]))
-        far = positive(whole(event["floor"])) - step / 2 + step / decay + decay / 2
-        return decay + step * (6 * far + step) / (far * (6 * far + 4 * step)), decay**2 / 2, none
+    if kind == "ladder":
+        decay = positive(ratio(event["decay"]))
+        return ladder(decay, whole(event["step"]), whole(event["floor"])), decay**2 / 2, none
     if kind == "top-k":
         epsilon, choices = positive(ratio(event["epsilon"])), positive(whole(event["choices"]))
         return choices * epsilon, choices * epsilon**2 / 8, positive(ratio(event["delta"]))
@@ -87,6 +86,12 @@ def loss(event: dict[str, Any]) -> Loss:
             raise Broken("the rho of a reservation does not match its epsilon")
         return None if pure is None else ratio(pure), rho, ratio(event["delta"])
     raise Open(f"an unknown kind of event: {kind}")
+
+
+def ladder(decay: Fraction, step: int, floor: int) -> Fraction:
+    """The epsilon of rungs at least `floor` wide, which move by `step`: one rung, and what the sum of weights moves."""
+    far = positive(floor) + positive(step) * (1 / decay - Fraction(1, 2)) + decay / 2
+    return decay + step * (6 * far + step) / (far * (6 * far + 4 * step))
 
 
 def divergences(event: dict[str, Any]) -> list[Fraction]:

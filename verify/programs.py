@@ -5,21 +5,24 @@ one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 """
 
 import hashlib
-from math import isqrt
+from fractions import Fraction
+from math import ceil, isqrt
 from typing import Any
 
-from measured import agree, covered, norms, parted, positive, ratio, text, threshold_delta
+from measured import agree, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
 from relation import Broken, Node, Open, column, unit, whole
 
 #: What all rows of a person weigh together in a model of persons.
 WEIGHT = 5_040
 #: By how much an edge moves the width of a ladder's rungs.
 STEPS = {"triangles": 1, "wedges": 2}
+#: The decay of a ladder is so many parts of its epsilon; a root that is paid in rho is rounded down to this grid.
+PARTS, GRID = 1024, 10**12
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
-def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared: Node) -> str:
-    """What is derived of the steps, in words. Raises Broken, or Open with what is not derived."""
+def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared: Node, reserved: Node) -> str:
+    """What is derived of the steps of what was reserved, in words. Raises Broken, or Open with what is not derived."""
     _, rows = unit(declared)
     if kind == "ranges" and stored["adaptive"] is False and len(events) == 1:
         columns, law = norms(stored["strategy"]), stored["law"]
@@ -48,7 +51,7 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
     else:
         if kind == "graph":
-            climbed(stored["shape"], events)
+            climbed(stored["shape"], events, drawn, reserved)
         for part in [part for event in events for part in parted(event)]:
             if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
@@ -56,12 +59,54 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
     raise Open(f"steps lose no more than was reserved; {words}")
 
 
-def climbed(shape: Node, events: list[Node]) -> None:
+def climbed(shape: Node, events: list[Node], drawn: list[Any], reserved: Node) -> None:
     """The last steps of a network are its ladders: an edge moves those of triangles by a step of 1, of wedges by 2."""
     floored = shape.get("floored") is True  # those of before were drawn by an exponential mechanism
-    kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in STEPS if name in shape["shares"]]
-    if [(event["kind"], event.get("step")) for event in events[len(events) - len(kinds) :]] != kinds:
+    names = [name for name in STEPS if name in shape["shares"]]
+    others, last = events[: len(events) - len(names)], events[len(events) - len(names) :]
+    kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in names]
+    if [(event["kind"], event.get("step")) for event in last] != kinds or any(e["kind"] == "ladder" for e in others):
         raise Broken("a ladder is made for less than one edge, or was never drawn")
+    for name, event in zip(names, last, strict=True):
+        if floored:
+            rungs(name, event, shape, events, drawn, reserved)
+
+
+def rungs(name: str, event: Node, shape: Node, events: list[Node], drawn: list[Any], reserved: Node) -> None:
+    """The floor and the decay of a ladder follow from its share, and from the noisy width of rungs drawn before it.
+
+    The decay is the largest that loses no more than the share at this floor. Before, floors and decays were those of
+    the share alone.
+    """
+    step, shares, pure = STEPS[name], shape["shares"], reserved["epsilon"] is not None
+    parts, first = [part for part in shares if part not in ("limit", "persons", *STEPS)], "limit" in shares
+    place = parts.index(f"{name}_width")
+    measured = parted(events[first])[place]
+    far = ("laplace", step, None) if pure else ("gaussian", None, step**2)
+    if (measured["kind"], measured.get("l1"), measured.get("l2_squared")) != far:
+        raise Broken("the width of the rungs of a ladder was measured for less than one edge")
+    share = ratio(shares[name] if "/" in shares[name] else f"{shares[name]}/1")
+    epsilon = positive(ratio(reserved["epsilon"]) * share if pure else root(2 * ratio(reserved["rho"]) * share))
+    decay, floor = ratio(event["decay"]), whole(event["floor"])
+    if shape.get("planned") is True:
+        (width,) = numbers(drawn[first]["noisy"][place])
+        if shape["nodes"] is not None:  # an edge makes no more than so many
+            others = whole(shape["nodes"]) - 2
+            width = min(width, max(0, others if name == "triangles" else 2 * (others + 1)))
+        wanted = max(step, ceil(7 * step / epsilon), width + ceil(4 * step / epsilon))
+        many = decay * PARTS / epsilon
+        best = many.denominator == 1 and many < PARTS and ladder(decay, step, floor) <= epsilon
+        best = best and (many == PARTS - 1 or ladder(decay + epsilon / PARTS, step, floor) > epsilon)
+    else:
+        wanted = max(step, ceil(6 * step / epsilon))
+        best = decay == epsilon - Fraction(step, wanted)
+    if floor != wanted or not (best if pure else decay == epsilon):
+        raise Broken("the floor or the decay of a ladder does not follow from its share and the noisy width of rungs")
+
+
+def root(square: Fraction) -> Fraction:
+    """A square root, rounded down."""
+    return Fraction(isqrt(square.numerator * GRID**2 // square.denominator), GRID)
 
 
 def grids(stored: Any, events: list[Node]) -> str:

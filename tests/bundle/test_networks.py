@@ -3,18 +3,22 @@
 import importlib
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import yaml as pyyaml
 
 import clinic
 import discreet
+from discreet import exact
+from discreet.accounting import events
 from discreet.bundle import bundle_files, content
 from discreet.bundle.content import content_of
 from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification import verify
 from discreet.errors import QueryFailed, UsageError
 from discreet.graph import graph_steps, project_network
+from discreet.graph.graph_shape import read_shares
 from discreet.kernel.curator import Curator
 from graph.friends import make as make_friends
 from graph.friends import make_persons
@@ -256,20 +260,24 @@ def test_ladders_of_before_are_read_as_they_were_drawn(tmp_path, monkeypatch, wi
 
 
 def test_a_ladder_that_covers_less_than_one_edge(tmp_path):
-    """By both checkers: steps for half an edge, and a ladder where there was none."""
+    """By both checkers: steps for half an edge, a floor and a decay that nobody drew, a ladder where there was none."""
     project = make_friends(tmp_path / "p")
     release = project.graph("friends", nodes="people").stats(epsilon=2, only="wedges").release
     content = content_of(project, release)
     steps = [dict(step) for step in content.steps]
-    assert steps[-1]["event"]["kind"] == "ladder" and steps[-1]["event"]["step"] == 2
-    relation, _ = rules()
-    programs = importlib.import_module("programs")
-    stored, events = json.loads(content.payloads[release]), [step["event"] for step in steps]
-    programs.climbed(stored["shape"], events)
+    event = steps[-1]["event"]
+    assert event["kind"] == "ladder" and event["step"] == 2
+    relation, climbed = rules()[0], rungs_of(content)
+    climbed()
+    decay = Fraction(event["decay"])
     lies = [
-        events[-1] | {"step": 1},
-        events[-1] | {"floor": 10 * events[-1]["floor"]},
-        events[-1] | {"floor": events[-1]["floor"] + 1},  # it follows from the noisy width
+        event | {"step": 1},
+        event | {"floor": 10 * event["floor"]},
+        event | {"floor": event["floor"] + 1},  # it follows from the noisy width
+        event | {"floor": event["floor"] - 1},
+        event | {"decay": exact.write(decay * Fraction(1025, 1024))},
+        event | {"decay": exact.write(decay * Fraction(1023, 1024))},
+        event | {"floor": 10**9, "decay": exact.write(2 * Fraction(7, 9) * Fraction(1023, 1024))},
         {"kind": "exponential", "epsilon": "1/9"},
     ]
     for turn, lie in enumerate(lies):
@@ -278,6 +286,54 @@ def test_a_ladder_that_covers_less_than_one_edge(tmp_path):
         bundle_files.write(lying, tmp_path / f"lie {turn}")
         report = verify(tmp_path / f"lie {turn}")
         assert "noise" in [check.name for check in report.checks if check.holds is False], lie
-        if lie.get("step") != 2:
-            with pytest.raises(relation.Broken):
-                programs.climbed(stored["shape"], [*events[:-1], lie])
+        with pytest.raises(relation.Broken):
+            climbed(last=lie)
+
+
+def rungs_of(content):
+    """The rule of the checker that stands alone for the ladders of a release; of one with other parts, where given."""
+    rules()
+    release, programs = content.release, importlib.import_module("programs")
+    stored, taken = json.loads(content.payloads[release]), [step["event"] for step in content.steps]
+    drawn = [json.loads(content.payloads[f"{release}.{number}"]) for number in range(1, len(taken) + 1)]
+    reserved = events.to_data(content.event)
+
+    def climbed(*, first=taken[0], last=taken[-1], noisy=drawn[0]["noisy"], **shape):
+        told = [first, *taken[1:-1], last]
+        programs.climbed(stored["shape"] | shape, told, [{"noisy": noisy}, *drawn[1:]], reserved)
+
+    return climbed
+
+
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+@pytest.mark.parametrize("nodes", [None, "people"])
+@pytest.mark.parametrize("without", [None, "planned", "floored"])
+def test_both_checkers_derive_ladders_from_what_was_drawn(tmp_path, monkeypatch, without, nodes, delta):
+    project = make_friends(tmp_path / "p")
+    shape_of = project_network.shape_of
+    if without:
+        monkeypatch.setattr(
+            project_network, "shape_of", lambda *given, **more: replace(shape_of(*given, **more), **{without: False})
+        )
+    net = project.graph("friends", nodes=nodes)
+    release = net.stats(epsilon=2, delta=delta, only="edges,triangles,wedges").release
+    checked(project, release, tmp_path / "out")
+    climbed, relation = rungs_of(content_of(project, release)), rules()[0]
+    climbed()
+    if without == "floored":
+        return
+    for lie in (
+        {"planned": without == "planned"},
+        {"noisy": [[0], [10**6], [10**6]], "nodes": None} if without is None else {"floored": False},
+        {"shares": dict.fromkeys(["edges", "triangles_width", "triangles", "wedges_width", "wedges"], "1/5")},
+        {"first": {"kind": "together", "events": 3 * [{"kind": "laplace", "l1": 1, "scale": "1/1"}]}},
+    ):
+        with pytest.raises(relation.Broken):
+            climbed(**lie)
+
+
+@pytest.mark.parametrize("share", ["1e99999999", "0.5", "nan", "1/0"])
+def test_shares_that_are_no_ratios_are_refused_before_they_are_computed(share):
+    with pytest.raises((ValueError, ZeroDivisionError)):
+        read_shares({"triangles": share})
+    assert read_shares({"triangles": "7/11", "edges": "1"}) == {"triangles": Fraction(7, 11), "edges": 1}

@@ -1,11 +1,15 @@
 """What public facts say of an estimate: no more edges, triangles or digits than there can be; nodes there have to be."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.triangles import triangles, wedges
 from discreet.errors import UsageError
+from discreet.graph import statistics_release
 from discreet.graph.graph_card import warnings_of
 from discreet.graph.graph_estimates import GraphEstimate, ratio, rounded, within
 from discreet.graph.graph_statistics import Mixing
@@ -55,6 +59,20 @@ def test_without_public_nodes_there_is_no_such_limit():
     shape, codes = asked(graph, known=False, only=["triangles", "wedges"])
     found = told(graph, shape, codes, beyond=10**9)
     assert found["triangles"].value == found["wedges"].value == 10**9
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_the_doubts_of_both_counts_of_clustering_add_up_to_its_own(monkeypatch, planned):
+    doubts, estimate = [], statistics_release.estimate_ladder_count
+
+    def seen(*given, confidence, **more):
+        doubts.append(1 - confidence)
+        return estimate(*given, confidence=confidence, **more)
+
+    monkeypatch.setattr(statistics_release, "estimate_ladder_count", seen)
+    shape, codes = asked(complete(7), only=["mixing", "clustering"])
+    told(complete(7), replace(shape, planned=planned), codes, beyond=10)
+    assert sum(doubts) == Fraction(1, 20) and doubts[0] == (3 if planned else 1) * doubts[1]  # triangles, then wedges
 
 
 @pytest.mark.parametrize("event", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])

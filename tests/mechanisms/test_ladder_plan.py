@@ -114,6 +114,30 @@ def test_intervals_hold_where_the_width_has_gaussian_noise(width):
     assert 0.95 <= coverage(1, width, is_pure=False, noise=DiscreteGaussian(sigma2=Fraction(30))) < 0.999
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(4, 5)], ids=str)
+def test_a_range_of_widths_is_counted_no_better_than_any_width_in_it(epsilon):
+    """Its floor and decay are those of the narrowest, its K that of the widest."""
+    plan, noise = LadderPlan(epsilon=epsilon, step=1, is_pure=True), -np.arange(0, 200, 23)[None, :]
+    low, high = ladder_plan._width_ranges(plan.least, 200)
+    ranges = WorstChance.of(plan, low[:, None], high[:, None], noise)
+    assert low[0] == 0 and (low[1:] == high[:-1] + 1).all() and high[-1] > 10**15
+    for place, (first, last) in enumerate(zip(low.tolist(), np.minimum(high, low + 10**6).tolist(), strict=True)):
+        for width in (first, (first + last) // 2, last):
+            one = WorstChance.of(plan, np.array([[width]]), np.array([[width]]), noise)
+            decays = [float(plan.decay(floor)) for floor in one.floor[0].astype(int).tolist()]
+            one = replace(one, decay=np.array([decays]))
+            for factor in (1, 2.5, 4):
+                assert (ranges.beyond(factor)[place] >= one.beyond(factor)[0] - 1e-12).all()
+
+
+def test_half_widths_are_rounded_up():
+    """The proof covers t floors over the decay, to the last part of a whole number."""
+    plan, noise = LadderPlan(epsilon=Fraction(4, 5), step=1, is_pure=True), DiscreteLaplace(scale=Fraction(5))
+    for floor in range(plan.least, plan.least + 40):
+        covered = ladder_plan._factor(plan, noise, CONFIDENCE) * floor / plan.decay(floor)
+        assert covered <= plan.half_width(floor, noise, CONFIDENCE) < covered + 1
+
+
 def test_an_interval_that_forgets_a_width_measured_too_small(monkeypatch):
     """As if the noisy width were never below the exact one: it holds too seldom."""
     whole = WorstChance.of

@@ -128,8 +128,8 @@ class LadderEvent:
     """A whole number drawn by a ladder: each rung further out weighs exp(-decay) of the one before, rungs are at least
     `floor` wide, and between neighbours a number's rung moves by at most 1 and the width of rungs by at most `step`.
 
-    Loss: epsilon = `ladder_epsilon`, below decay + step / floor; rho = decay^2 / 2, since its privacy loss has range
-    2 decay (docs/proofs/ladders.md).
+    Loss: epsilon = decay + x (6 + x) / (6 + 4 x), x = step / (floor + step (1 / decay - 1/2) + decay / 2), which is
+    below decay + step / floor; rho = decay^2 / 2, since its privacy loss has range 2 decay (docs/proofs/ladders.md).
     """
 
     decay: Fraction

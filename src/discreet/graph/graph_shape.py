@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet import exact
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_statistics import NOT_STABLE, Unit
@@ -108,7 +109,7 @@ class GraphShape:
             statistics=tuple(data["statistics"]),
             unit=data["unit"],
             directed=data["directed"],
-            shares={name: Fraction(share) for name, share in data["shares"].items()},
+            shares=read_shares(data["shares"]),
             nodes=data["nodes"],
             limit=data["limit"],
             counted=data["counted"],
@@ -119,6 +120,11 @@ class GraphShape:
             label_limit=data.get("label_limit"),
             planned=data.get("planned", False),
         )
+
+
+def read_shares(data: dict[str, str]) -> dict[str, Fraction]:
+    """Shares as they are stored: ratios, or whole numbers. Nothing else: an exponent would not fit in any memory."""
+    return {name: exact.read(text if "/" in text else f"{text}/1") for name, text in data.items()}
 
 
 def shape_of(

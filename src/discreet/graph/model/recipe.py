@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.accounting.events import ReservationEvent
 from discreet.errors import Refused, UsageError
-from discreet.graph.graph_shape import CHOOSING, thresholds
+from discreet.graph.graph_shape import CHOOSING, read_shares, thresholds
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_statistics import AtLeast, Edges, Mixing, Statistic, Unit
 from discreet.graph.graph_steps import ONE, law_of
@@ -100,7 +100,7 @@ class Recipe:
     def from_data(data: dict[str, Any]) -> Recipe:
         return Recipe(
             unit=data["unit"],
-            shares={name: Fraction(share) for name, share in data["shares"].items()},
+            shares=read_shares(data["shares"]),
             by=data["by"],
             labels=tuple(data["labels"]),
             sizes=None if data["sizes"] is None else tuple(data["sizes"]),
