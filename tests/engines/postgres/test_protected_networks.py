@@ -10,6 +10,7 @@ import discreet
 from discreet.engines.postgres import postgres_network
 from discreet.engines.table_file import persons_file
 from discreet.errors import DiscreetError, UsageError
+from discreet.project.version_notes import network_location_notes
 from engines.network.networks import contents
 from engines.postgres.people import MARK
 from engines.postgres.server import execute, new_name
@@ -163,6 +164,12 @@ def test_a_role_that_may_only_read_is_enough(project, names, plain, postgres_add
     file = project.folder / "discreet.toml"
     file.write_text(file.read_text().replace(postgres_address, address))
     assert discreet.open(project.folder).refresh("ties")[1].exact_persons == 30
+
+
+def test_the_owner_is_told_where_it_will_be_kept(project):
+    ties, members = (project.file.table(name) for name in ("ties", "members"))
+    [note] = network_location_notes(ties)
+    assert "keeps the network next to the ledger" in note and network_location_notes(members) == []
 
 
 def test_a_network_moves_from_a_server_to_a_file_and_back(project, postgres_address):
