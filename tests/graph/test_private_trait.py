@@ -269,7 +269,7 @@ def test_engines_read_the_same_traits(tmp_path):
     files = [engine.place(version.file, folder=project.curator.folder) for version in (ties, members)]
     place, beside = (path_of(file) for file in files)
     found = [
-        module.read_graph(place, None, directed=False, nodes=None, traits=(beside, "colour"))
+        module.read_graph(place, None, directed=False, nodes=None, traits=module.read_traits(beside, "colour"))
         for module in (graph_reader, memory_network)
     ]
     assert edges_of(found[0]) == edges_of(found[1])

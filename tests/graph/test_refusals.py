@@ -155,12 +155,6 @@ def test_more_edges_of_persons_than_the_limit_is_told_to_the_owner(tmp_path, mon
         make_persons(tmp_path, rows=edges())
 
 
-def test_a_network_on_a_server_is_refused_before_it_is_looked_for(tmp_path):
-    project = make(tmp_path, extra='engine = "spark://nobody:1"')
-    with pytest.raises(Refused, match="graphs are read only from local files and from PostgreSQL"):
-        project.graph("friends")
-
-
 def test_ends_and_person_and_columns_do_not_go_together(tmp_path):
     for extra in ('person = "from"\nends = ["from", "to"]', 'ends = ["from", "to"]', 'ends = ["from", "from"]'):
         folder = tmp_path / str(len(extra))

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import Refused, SchemaError
 from discreet.schema.column import TextColumn
-from discreet.schema.edge_table import look_like_ends, refuse_edge_table, refuse_other_engine, tables_naming_alike
+from discreet.schema.edge_table import look_like_ends, refuse_edge_table, tables_naming_alike
 from discreet.schema.privacy_unit import MOST_EDGES, PrivacyUnit
 from discreet.schema.project_file import plain, read_file, read_table
 from discreet.schema.schema import Schema
@@ -94,10 +94,6 @@ def test_refusals_are_by_the_declaration_alone():
     with pytest.raises(Refused, match="'friends' has ends"):
         refuse_edge_table(schema)
     refuse_edge_table(Schema(table="t", columns=(TextColumn(name="a"),), unit=PrivacyUnit()))
-    refuse_other_engine("friends", "duckdb")
-    for address, word in (("postgresql://ann@db/clinic", "postgresql"), ("sc://lake", "spark")):
-        with pytest.raises(Refused, match=f"'friends' is on {word}"):
-            refuse_other_engine("friends", address)
 
 
 def test_who_names_persons_alike(read):

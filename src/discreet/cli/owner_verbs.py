@@ -23,6 +23,7 @@ from discreet.project.version_notes import (
     forget_output,
     layout_notes,
     left_out_notes,
+    network_location_notes,
     refresh_output,
     remove_output,
     retire_output,
@@ -209,6 +210,7 @@ def add(
             [
                 *layout_notes(table, layout),
                 *left_out_notes(opened_project, table),
+                *network_location_notes(table),
                 *first_cause_notes(opened_project, table),
                 *encoding_notes(opened_project, table),
                 *day_order_notes(opened_project, table),

@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,7 +54,7 @@ from discreet.sql.sql_writer import PLACE, SqlTableNames, SqlWriter, key_name
 if TYPE_CHECKING:
     import duckdb
 
-    from discreet.engines.network.exact_graph import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 
     _Databases = dict[tuple[str, ...], duckdb.DuckDBPyConnection]
 
@@ -113,11 +113,15 @@ class DuckDBEngine(FileBackedEngine):
         """Make the declared table at `target`: see `declare`, `persons` for persons with many rows, and `network`."""
         from discreet.engines.duckdb_declared_table import Unreadable, declare
         from discreet.engines.duckdb_person_table import declare_persons
-        from discreet.engines.network.network_table import declare_network
+        from discreet.engines.network.network_table import declare_network, keep_network
         from discreet.engines.readable_copies import readable
 
         file = path_of(target)
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
+        if ownership is not None and ownership.unit.ends and (there := self.at(table.engine)) is not self:
+            sent = there.end_texts(table, folder=folder)
+            with self._spilling_database(set(), file) as connection, closing(sent):
+                return keep_network(connection, ownership, sent, target=file)
 
         def make(connection: duckdb.DuckDBPyConnection, chain: tuple[FileSource, ...]) -> DeclarationOutcome:
             if ownership is None:
@@ -225,15 +229,23 @@ class DuckDBEngine(FileBackedEngine):
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
-        traits: tuple[TableLocation, str] | None = None,
+        traits: ExactTraits | None = None,
         labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
         from discreet.engines.network.graph_reader import read_graph
 
         try:
-            beside = None if traits is None else (path_of(traits[0]), traits[1])
-            return read_graph(path_of(place), ends, directed=directed, nodes=nodes, traits=beside, labels=labels)
+            return read_graph(path_of(place), ends, directed=directed, nodes=nodes, traits=traits, labels=labels)
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
+
+    def traits(self, place: TableLocation, column: str) -> ExactTraits:
+        """What a table of persons says of them in a column. Fails only as EngineFailure."""
+        from discreet.engines.network.graph_reader import read_traits
+
+        try:
+            return read_traits(path_of(place), column)
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem
 

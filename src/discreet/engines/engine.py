@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.accounting.region import Region, Value
 from discreet.engines.dominant_person import DominantPerson
 from discreet.engines.header import Header
-from discreet.engines.network.exact_graph import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 from discreet.engines.rounding_notes import RoundingNote
 from discreet.engines.secret import Secret
 from discreet.engines.table_location import TableLocation
@@ -331,14 +331,23 @@ class Engine(Protocol):
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
-        traits: tuple[TableLocation, str] | None = None,
+        traits: ExactTraits | None = None,
         labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: of its `ends`, where it was declared with them (None), else of the
         rows between the values of two columns of one type. NULL ends and edges from a node to itself are in none.
 
         `nodes`: those that there are, as stored codes, in their order; edges with an end that is none of them are left
-        out. Else nodes are those with an edge. `traits`: of a table with ends, a table of persons and its column whose
-        codes the nodes have. `labels`: of a table of rows, the columns that say what either end is. Fails
-        only as EngineFailure.
+        out. Else nodes are those with an edge. `traits`: of a table with ends, what persons are. `labels`: of a
+        table of rows, the columns that say what either end is. Fails only as EngineFailure.
+        """
+
+    def traits(self, place: TableLocation, column: str) -> ExactTraits:
+        """What a declared table with one row for each person says of them in a column. Fails only as EngineFailure."""
+
+    def end_texts(self, table: Table, *, folder: Path) -> Generator[Any]:
+        """The ends of each row of a source of edges, in Arrow batches of two columns of texts; NULL for nobody.
+
+        Texts are those of `keyed_hashes`, one for a person; rows are of one moment. For `declare` of the engine where
+        networks are kept.
         """

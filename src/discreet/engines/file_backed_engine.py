@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import persons_file
 from discreet.engines.table_location import TableLocation
 from discreet.errors import Command, LedgerFault, Message, SchemaError
+from discreet.schema.schema import Table
 from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 #: What the names of side files end in: see `stored.persons_file`.
@@ -49,6 +50,10 @@ class FileBackedEngine:
     def place(self, name: str, *, folder: Path) -> Path:
         """A file in the folder of declared tables."""
         return folder / name
+
+    def end_texts(self, table: Table, *, folder: Path) -> Generator[Any]:
+        """None: networks are made from files where they are kept, by `declare`."""
+        raise ValueError("the ends of edges in files are not sent anywhere")
 
     def ready(self, tables: TableLocations) -> None:
         """Refuse where a declared table is not on the disk."""

@@ -51,7 +51,7 @@ from discreet.schema.schema import Table
 from discreet.schema.source_layout import UNDECLARED, SourceLayout
 
 if TYPE_CHECKING:
-    from discreet.engines.network.exact_graph import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 
 Record = Mapping[str, Value | None]
 
@@ -184,14 +184,22 @@ class MemoryEngine(FileBackedEngine):
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
-        traits: tuple[TableLocation, str] | None = None,
+        traits: ExactTraits | None = None,
         labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table: see `network`. Fails only as EngineFailure."""
         from discreet.engines.network.memory_network import read_graph
 
         try:
-            beside = None if traits is None else (path_of(traits[0]), traits[1])
-            return read_graph(path_of(place), ends, directed=directed, nodes=nodes, traits=beside, labels=labels)
+            return read_graph(path_of(place), ends, directed=directed, nodes=nodes, traits=traits, labels=labels)
+        except Exception as problem:
+            raise EngineFailure("the declared table could not be read") from problem
+
+    def traits(self, place: TableLocation, column: str) -> ExactTraits:
+        """What a table of persons says of them in a column. Fails only as EngineFailure."""
+        from discreet.engines.network.memory_network import read_traits
+
+        try:
+            return read_traits(path_of(place), column)
         except Exception as problem:
             raise EngineFailure("the declared table could not be read") from problem

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.version import Version
 from discreet.schema.column import CategoryColumn, Column, NumberColumn, TextColumn
-from discreet.schema.edge_table import PAIRS, refuse_other_engine
+from discreet.schema.edge_table import PAIRS
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, closest_name_hint
 
@@ -15,7 +15,6 @@ from discreet.schema.schema import Schema, closest_name_hint
 def ends_of(version: Version, named_ends: tuple[str, str] | None) -> tuple[str, str] | None:
     """The columns of the ends; None where the table is declared with `ends`. Refuses what is no table of edges."""
     schema = version.schema
-    refuse_other_engine(version.table, version.engine, is_rows=not schema.unit.ends)
     if schema.unit.ends:
         if named_ends is not None and tuple(name.lower() for name in named_ends) != tuple(
             name.lower() for name in schema.unit.ends

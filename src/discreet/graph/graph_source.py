@@ -55,7 +55,8 @@ class GraphSource:
         traits = None
         if self.trait is not None:
             beside, column = self.trait
-            traits = (engine.place(beside.file, folder=curator.folder), column)
+            there = curator.engine.at(beside.engine)
+            traits = there.traits(there.place(beside.file, folder=curator.folder), column)
         return engine.graph(
             place, self.ends, directed=self.directed, nodes=self.keys, traits=traits, labels=self.labels
         )

@@ -11,7 +11,6 @@ from typing import Any
 
 from discreet.errors import Flag, Message, Refused, UsageError
 from discreet.kernel.version import Version
-from discreet.schema.address import DEFAULT, engine_kind
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column, Label
 from discreet.schema.schema import Schema, closest_name_hint
 
@@ -32,12 +31,6 @@ class PrivateTrait:
     @staticmethod
     def of(version: Version, name: str) -> PrivateTrait:
         """The trait of a declared table of persons; refuses what is none."""
-        if version.engine != DEFAULT:
-            raise Refused(
-                f"{version.table!r} is on {engine_kind(version.engine)}, but attributes of nodes are read only from "
-                "local files",
-                hint="write it to a Parquet or CSV file, and declare that file in the same population",
-            )
         column = version.schema.column(name)
         if column is None:
             names = [each.name for each in version.schema.columns]

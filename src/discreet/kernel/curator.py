@@ -48,6 +48,7 @@ from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import Cells, DiscoveredAxis
 from discreet.plan.price import ChooseBin, Discover, Measure, Price, Step
 from discreet.plan.relation import Scan, scans
+from discreet.schema.edge_table import version_engine
 from discreet.schema.schema import Table
 from discreet.timing import wait_until_due
 
@@ -83,7 +84,7 @@ class Curator:
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
         """
-        engine = self.engine.at(table.engine)
+        engine = self.engine.at(version_engine(table))
         name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
         keys = None if table.schema.unit.is_row else person_keys(self.ledger, self.folder)

@@ -28,7 +28,6 @@ from discreet.project.short_years import with_last_years
 from discreet.project.table_draft import TableDraft, table_name_of
 from discreet.project.unit_notes import shared_budget_hint
 from discreet.schema.address import DEFAULT, check_address, engine_kind, scheme
-from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.grid_step import with_steps
 from discreet.schema.person_identity import Naming, describe, same_persons, sources_of
 from discreet.schema.project_file import NAME, ProjectFile, read_table
@@ -238,8 +237,6 @@ def check_draft(draft: TableDraft, declared: DeclaredTables) -> Table:
                 f"there is no column {person_column[:60]!r} in the source",
                 hint=closest_name_hint(person_column, draft.source_columns),
             )
-    if "ends" in draft.settings:
-        refuse_other_engine(draft.name, address)
     settings = {**draft.settings, "columns": draft.declared_columns}
     table = read_table(draft.name, with_steps(settings), populations={population: {}} if population else {})
     if table.public:

@@ -14,9 +14,9 @@ from discreet.kernel.erasure import erase_person
 from discreet.kernel.version import is_named_after
 from discreet.ledger.records import VersionRecord
 from discreet.project.orphaned_tables import drop_orphaned_tables
-from discreet.project.version_records import ENGINE, VersionRecords, engine_address
+from discreet.project.version_records import ENGINE, VersionRecords, engine_address, is_elsewhere
 from discreet.schema.address import DEFAULT, engine_kind
-from discreet.schema.edge_table import tables_with_same_persons
+from discreet.schema.edge_table import tables_with_same_persons, version_engine
 from discreet.schema.project_file import NAME
 from discreet.schema.schema import Table
 
@@ -78,7 +78,7 @@ class VersionErasure:
             engine=curator.engine,
             folder=curator.folder,
         )
-        engines = {tables[name].engine for name in erasing} | {address for address, _ in locations.values()}
+        engines = {version_engine(tables[name]) for name in erasing} | {address for address, _ in locations.values()}
         orphaned = self.drop_orphaned_tables(engines)
         return ErasureReport(tables=erasing, exact_versions=erased, others=others, missing=missing, orphaned=orphaned)
 
@@ -111,7 +111,7 @@ class VersionErasure:
             table = self.records.file.table(name)
             for record in self.records.ledger.state.versions.get(name, {}).values():
                 made = record.schema.get(ENGINE, DEFAULT)
-                if made not in (DEFAULT, engine_kind(table.engine)):
+                if is_elsewhere(record) and made != engine_kind(table.engine):
                     raise UsageError(
                         f"version {record.number} of {name!r} is on engine {made}, which {NAME} no longer names",
                         hint=Message(
@@ -124,7 +124,7 @@ class VersionErasure:
 
     def catch_up(self, table: Table, record: VersionRecord) -> None:
         """Erase from a file of ours whom another machine that shares the ledger has forgotten since."""
-        if not self.records.ledger.shared or ENGINE in record.schema:
+        if not self.records.ledger.shared or is_elsewhere(record):
             return
         tables = self.records.file.tables
         gone = frozenset(self.records.ledger.state.tombstones(tables_with_same_persons(table, tables)))

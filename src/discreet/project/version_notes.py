@@ -263,6 +263,19 @@ def left_out_notes(project: Project, table: Table) -> list[str]:
     return []
 
 
+def network_location_notes(table: Table) -> list[str]:
+    """That the network of a server's table is kept here: before its rows come."""
+    from discreet.schema.address import DEFAULT, engine_kind
+
+    if table.engine == DEFAULT or not table.schema.unit.ends:
+        return []
+    kind = engine_kind(table.engine)
+    return [
+        f"refresh reads the ends of all edges from {kind} once and keeps the network next to the ledger, readable by "
+        f"its owner only: it does not stay on {kind} alone"
+    ]
+
+
 def changed_source_note(table: str) -> str:
     """That a stored answer is about an earlier state of a source."""
     return Message(

@@ -152,4 +152,9 @@ def engine_address(record: VersionRecord, table: Table) -> str:
 
     A server may move. If the engine is of another kind by now, the version is not there, and that is said.
     """
-    return table.engine if ENGINE in record.schema else DEFAULT
+    return table.engine if is_elsewhere(record) else DEFAULT
+
+
+def is_elsewhere(record: VersionRecord) -> bool:
+    """Whether a version lies on another engine than that of files: not if it has `ends`, wherever its source is."""
+    return ENGINE in record.schema and "ends" not in record.schema

@@ -35,9 +35,9 @@ from discreet.project.declaration import (
 from discreet.project.file_differences import FileDifferences
 from discreet.project.source_changes import SourceChanges
 from discreet.project.version_erasure import VersionErasure
-from discreet.project.version_records import ENGINE, VersionRecords, engine_address
+from discreet.project.version_records import VersionRecords, engine_address, is_elsewhere
 from discreet.schema.address import DEFAULT
-from discreet.schema.edge_table import tables_with_same_persons
+from discreet.schema.edge_table import tables_with_same_persons, version_engine
 from discreet.schema.person_path import path_of
 from discreet.schema.project_file import ProjectFile
 from discreet.schema.schema import Table
@@ -136,7 +136,12 @@ class Versions:
         """The version that questions are read against: the newest, else what the first one would be."""
         table = self.file.table(name)
         return self.records.version(table) or Version(
-            table=table.name, number=1, population=table.population, schema=table.schema, file="", engine=table.engine
+            table=table.name,
+            number=1,
+            population=table.population,
+            schema=table.schema,
+            file="",
+            engine=version_engine(table),
         )
 
     def refresh(self, name: str, *, force: bool = False) -> tuple[int, DeclarationOutcome | None]:
@@ -149,7 +154,7 @@ class Versions:
         self._correct(self.file.table(name))
         making = None if not force and self.changes.is_up_to_date(name) else self._make(name)
         with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
-            self.erasure.drop_orphaned_tables({self.file.table(name).engine})
+            self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
         return self.newest(name).number, making
 
     def _correct(self, table: Table) -> None:
@@ -215,7 +220,7 @@ class Versions:
         declared_table = self.file.tables.get(name)
         for record in records:
             try:
-                if declared_table is None and ENGINE in record.schema:
+                if declared_table is None and is_elsewhere(record):
                     raise UsageError("the engine of this table is not declared any more")
                 address = DEFAULT if declared_table is None else engine_address(record, declared_table)
                 engine = self.curator.engine.at(address)

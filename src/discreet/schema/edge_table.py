@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from discreet.errors import Command, Flag, Message, Refused, SchemaError
-from discreet.schema.address import DEFAULT, engine_kind
+from discreet.schema.address import DEFAULT
 from discreet.schema.person_path import path_of
 from discreet.schema.privacy_unit import MOST_EDGES, PrivacyUnit
 from discreet.schema.schema import Schema, Table
@@ -63,20 +63,12 @@ def check_network(table: Table, *, where: str) -> None:
         )
 
 
-def refuse_other_engine(table: str, engine: str, *, is_rows: bool = False) -> None:
-    """Refuse a graph of a table that cannot be read where it lies. By its address alone, so before any charge.
+def version_engine(table: Table) -> str:
+    """The address where the versions of a table lie: beside the ledger if it has `ends`, else where its source is.
 
-    is_rows: each row is an edge of its own, whose columns PostgreSQL sends; rows of a lake stay there.
+    Because: no server of ours puts edges in the order of keyed hashes, or erases both ends of one.
     """
-    kind = engine_kind(engine)
-    if engine == DEFAULT or (is_rows and kind == "postgresql"):
-        return
-    where = "local files and from PostgreSQL" if is_rows else "local files"
-    whose = "graphs" if is_rows else "graphs whose persons are protected"
-    raise Refused(
-        f"{table!r} is on {kind}, but {whose} are read only from {where}",
-        hint="write its edges to a Parquet or CSV file, and declare that file in the same population",
-    )
+    return DEFAULT if table.schema.unit.ends else table.engine
 
 
 def refuse_edge_table(schema: Schema) -> None:

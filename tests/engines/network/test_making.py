@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.engine import EngineFailure
 from discreet.engines.keyed_hashes import edge_place, edge_place_sql, edges_secret
 from discreet.engines.memory import MemoryEngine
 from discreet.engines.network import memory_network, network_size
 from discreet.engines.postgres.postgres_engine import PostgresEngine
 from discreet.engines.spark.spark_engine import SparkEngine
-from discreet.errors import Refused, SchemaError, UsageError
+from discreet.errors import SchemaError, UsageError
 from engines.network.networks import NAMES, Changed, Network, contents, declared, networks, of_rows, tag
 from engines.persons_tables import KEY, TAG_KEY, File
 from tiers import examples, fuzzed, size
@@ -180,11 +181,15 @@ def test_an_end_that_is_no_text_is_nobody(engine, tmp_path):
     assert (making.exact_rows, making.exact_without_person) == (2, 2)
 
 
-def test_other_engines_refuse_by_a_sentence_before_they_connect(tmp_path):
+def test_other_engines_keep_no_network(tmp_path):
     table = of_rows([("a", "b")]).table(tmp_path)
     for engine in (PostgresEngine("postgresql://nobody@nowhere/db"), SparkEngine("spark://nowhere:1")):
-        with pytest.raises(Refused, match="graphs whose persons are protected are read only from local files"):
+        with pytest.raises(ValueError, match="kept beside the ledger"):
             engine.declare(table, folder=tmp_path, target=tmp_path / "t", key=KEY, tag_key=TAG_KEY)
+        with pytest.raises(EngineFailure, match="is not kept"):
+            engine.graph(tmp_path / "t", None, directed=False)
+    with pytest.raises(ValueError, match="not sent anywhere"):
+        DUCKDB.end_texts(table, folder=tmp_path)
 
 
 @given(first=st.binary(min_size=16, max_size=16), second=st.binary(min_size=16, max_size=16), directed=st.booleans())

@@ -4,7 +4,6 @@ import pytest
 
 import discreet
 from discreet.engines.engine import EngineFailure
-from discreet.errors import Refused
 from engines.postgres.people import MARK, words
 from engines.postgres.server import execute, new_name
 from graph.every import edges_of
@@ -131,16 +130,3 @@ def test_what_fails_on_the_server_says_nothing_of_it(both, postgres_address):
     assert MARK not in words(failed.value)
     with pytest.raises(EngineFailure, match="protected persons"):
         engine.graph(place, None, directed=False)
-
-
-def test_protected_persons_are_refused_before_a_charge(tmp_path, there, postgres_address):
-    folder = tmp_path / "p"
-    folder.mkdir()
-    (folder / "discreet.toml").write_text(
-        f'[tables.friends]\nsource = "{there}"\nends = ["from", "to"]\nbudget = {{ epsilon = 1 }}\n'
-        f'engine = "{postgres_address}"\n'
-    )
-    project = discreet.init(folder)
-    with pytest.raises(Refused, match="graphs whose persons are protected are read only from local files"):
-        project.graph("friends")
-    assert not project.budget("friends").spent.epsilon

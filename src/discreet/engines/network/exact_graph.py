@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,3 +62,13 @@ class ExactGraph(Secret):
         self.exact_traits = exact_traits
         self.exact_labels = exact_labels
         self.exact_largest_common: int | None = None
+
+
+class ExactTraits(Secret):
+    """The tags of persons who have a value in a column, an Arrow array of bytes, and its code for each."""
+
+    __slots__ = ("exact_codes", "exact_tags")
+
+    def __init__(self, exact_tags: Any, exact_codes: NDArray[np.int64]) -> None:
+        self.exact_tags = exact_tags
+        self.exact_codes = exact_codes

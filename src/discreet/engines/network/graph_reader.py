@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.accounting.region import Value
 from discreet.engines.network.distinct_numbers import distinct
 from discreet.engines.network.edge_labels import edge_labels, label_pairs, node_hashes
-from discreet.engines.network.exact_graph import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 from discreet.engines.table_file import FROM, PERSON, TO, persons_file
 
 Numbers = NDArray[np.int64]
@@ -32,13 +32,13 @@ def read_graph(
     *,
     directed: bool,
     nodes: Sequence[Value] | None,
-    traits: tuple[Path, str] | None = None,
+    traits: ExactTraits | None = None,
     labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows.
 
-    `traits`: of a table with ends, the declared table of persons and the column that says what each node is. `labels`:
-    of a table of rows, the columns that say what either end is.
+    `traits`: of a table with ends, what persons are. `labels`: of a table of rows, the columns that say what either end
+    is.
     """
     if ends is None:
         if nodes is not None:
@@ -59,18 +59,34 @@ def graph_of_columns(columns: list[Any], *, directed: bool, nodes: Sequence[Valu
     return _graph_of_rows(columns, directed=directed, nodes=nodes)
 
 
-def _graph_of_ends(file: Path, *, directed: bool, traits: tuple[Path, str] | None) -> ExactGraph:
+def _graph_of_ends(file: Path, *, directed: bool, traits: ExactTraits | None) -> ExactGraph:
     """The edges as they stand. Numbers that nobody has any more, or whose persons lost every edge, are closed up."""
     first, second = (_integers(column) for column in _columns(file, (FROM, TO)))
     exact_traits = None
     if traits is not None:
         stored = distinct(np.concatenate([first, second]))
-        exact_traits = _traits(file, *traits, most=int(stored[-1]) if stored.size else 0)[stored]
+        exact_traits = _traits(file, traits, most=int(stored[-1]) if stored.size else 0)[stored]
     first, second, exact_nodes = _numbered(first, second)
     return ExactGraph(first, second, exact_nodes=exact_nodes, directed=directed, exact_traits=exact_traits)
 
 
-def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
+def read_traits(persons: Path, column: str) -> ExactTraits:
+    """What the declared table of persons in a file says of each of them in a column."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
+    beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
+    with_value = rows.filter(rows.column(column).is_valid())
+    places = pa.compute.index_in(
+        with_value.column(PERSON).cast(pa.int64()), value_set=beside.column("number").cast(pa.int64())
+    )
+    return ExactTraits(
+        beside.column("tag").take(places).combine_chunks().cast(pa.binary()), _integers(with_value.column(column))
+    )
+
+
+def _traits(file: Path, traits: ExactTraits, *, most: int) -> Numbers:
     """The code of each number of a person of the edges, -1 for nobody's; persons of two tables are one by their tag.
 
     Guarantee: it depends, for each person, on their own row of the other table alone.
@@ -78,21 +94,13 @@ def _traits(file: Path, persons: Path, column: str, *, most: int) -> Numbers:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
-    beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
-    codes = np.full(int(_integers(beside.column("number")).max(initial=-1)) + 1, -1, dtype=np.int64)
-    with_value = rows.filter(rows.column(column).is_valid())
-    codes[_integers(with_value.column(PERSON))] = _integers(with_value.column(column))
     ours = pq.read_table(persons_file(file), columns=["number", "tag"], partitioning=None)
-    tags = pa.chunked_array([beside.column("tag").combine_chunks().cast(pa.binary())])
-    places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=tags.combine_chunks())
-    numbers = _integers(beside.column("number"))
-    there = np.asarray(places.is_valid())
-    traits = np.full(most + 1, -1, dtype=np.int64)
-    own = _integers(ours.column("number"))
+    places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=traits.exact_tags)
+    own, there = _integers(ours.column("number")), np.asarray(places.is_valid())
     there &= own <= most
-    traits[own[there]] = codes[numbers[_integers(places.filter(pa.array(there)))]]
-    return traits
+    codes = np.full(most + 1, -1, dtype=np.int64)
+    codes[own[there]] = traits.exact_codes[_integers(places.filter(pa.array(there)))]
+    return codes
 
 
 def _graph_of_rows(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:

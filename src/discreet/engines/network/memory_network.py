@@ -17,7 +17,7 @@ from discreet.engines.keyed_hashes import edge_place, edges_secret, person_tag
 from discreet.engines.memory_person_table import keys, write_persons
 from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.edge_labels import edge_labels, node_hashes
-from discreet.engines.network.exact_graph import ExactGraph
+from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
 from discreet.engines.table_file import FROM, PERSON, TO, arrow_schema, new_pair, persons_file
@@ -73,7 +73,7 @@ def read_graph(
     *,
     directed: bool,
     nodes: Sequence[Value] | None,
-    traits: tuple[Path, str] | None = None,
+    traits: ExactTraits | None = None,
     labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
@@ -95,7 +95,7 @@ def read_graph(
     if ends is not None:
         edges = sorted(set(edges if directed else [(min(edge), max(edge)) for edge in edges]))
     exact = np.array(edges, dtype=np.int64).reshape(len(edges), 2)
-    exact_traits = None if traits is None else _traits(file, *traits, numbers=node_values)
+    exact_traits = None if traits is None else _traits(file, traits, numbers=node_values)
     return ExactGraph(
         exact[:, 0], exact[:, 1], exact_nodes=len(node_values), directed=directed, exact_traits=exact_traits
     )
@@ -130,15 +130,24 @@ def _labelled_graph(
     return ExactGraph(exact[:, 0], exact[:, 1], exact_nodes=len(values), directed=directed, exact_labels=labelled)
 
 
-def _traits(file: Path, persons: Path, column: str, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
+def read_traits(persons: Path, column: str) -> ExactTraits:
+    """What a table with one row for each person says of those who have a value."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(persons)).to_pylist()}
+    codes = {
+        tags[row[PERSON]]: row[column]
+        for row in pq.read_table(persons, partitioning=None).to_pylist()
+        if row[column] is not None
+    }
+    return ExactTraits(pa.array(list(codes), pa.binary()), np.array(list(codes.values()), dtype=np.int64))
+
+
+def _traits(file: Path, traits: ExactTraits, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
     """The code of each number of a person, -1 for those who have no row or no value in the other table."""
     import pyarrow.parquet as pq
 
     tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(file)).to_pylist()}
-    others = {row["number"]: row["tag"] for row in pq.read_table(persons_file(persons)).to_pylist()}
-    codes = {
-        others[row[PERSON]]: row[column]
-        for row in pq.read_table(persons, partitioning=None).to_pylist()
-        if row[column] is not None
-    }
+    codes = dict(zip(traits.exact_tags.to_pylist(), traits.exact_codes.tolist(), strict=True))
     return np.array([codes.get(tags[number], -1) for number in numbers], dtype=np.int64)

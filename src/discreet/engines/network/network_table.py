@@ -14,12 +14,14 @@ Because: who a person is comes from one value, byte for byte (`through`); edges 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.engines.duckdb_declared_table import retry_single_threaded, translate_read_errors
@@ -32,6 +34,7 @@ from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.table_file import FROM, TO, arrow_schema, new_pair, persons_schema
+from discreet.errors import UsageError
 from discreet.sql.dialect import identifier
 
 
@@ -41,30 +44,55 @@ def declare_network(
     """Make the declared table of a source of edges at `target`, and its side file."""
     with ExitStack() as stack:
         stack.enter_context(translate_read_errors(source))
-        stream, beside = stack.enter_context(new_pair(target))
+        pair = stack.enter_context(new_pair(target))
         stack.enter_context(source.ensure_unchanged())
-        network = _NetworkTable(cursor=cursor, ownership=ownership, source=source)
-        network.read()
-        network.number()
-        network.join()
-        making = network.making()
-        check_size(making.exact_rows, table=ownership.table.name)
-        network.write_persons(beside)
-        network.write(stream)
-        return making
+        network = _NetworkTable(cursor=cursor, ownership=ownership)
+        network.read(source)
+        return network.make(*pair)
+
+
+def keep_network(
+    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, rows: Iterable[Any], *, target: Path
+) -> DeclarationOutcome:
+    """Make the same of rows that another engine sends, in Arrow batches of both ends as texts, NULL for nobody.
+
+    No more than a batch is held in memory: what that cannot hold, DuckDB writes into a folder of the owner's.
+    """
+    with new_pair(target) as pair:
+        network = _NetworkTable(cursor=cursor, ownership=ownership)
+        try:
+            network.receive(rows)
+            return network.make(*pair)
+        except (duckdb.Error, pa.ArrowException, OSError):
+            raise UsageError(
+                f"the network of {ownership.table.source} could not be written",
+                hint="check that there is enough disk space and memory beside discreet.toml",
+            ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NetworkTable:
-    """The source's rows and the steps in order."""
+    """The rows of a source and the steps in order."""
 
     cursor: duckdb.DuckDBPyConnection
     ownership: Ownership
-    source: FileSource
 
-    def read(self) -> None:
-        """The ends of all rows, NULL for nobody, and who was forgotten."""
-        first, second = self._ends()
+    def make(self, stream: BinaryIO, beside: BinaryIO) -> DeclarationOutcome:
+        """Both files, once the ends of all rows are there."""
+        self.cursor.execute(
+            "CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", [list(self.ownership.forgotten)]
+        )
+        self.number()
+        self.join()
+        making = self.making()
+        check_size(making.exact_rows, table=self.ownership.table.name)
+        self.write_persons(beside)
+        self.write(stream)
+        return making
+
+    def read(self, source: FileSource) -> None:
+        """The ends of all rows, NULL for nobody."""
+        first, second = self._ends(source)
 
         def make(rows: str) -> None:
             self.cursor.execute(
@@ -72,10 +100,15 @@ class _NetworkTable:
                 f"{rows} AS s"
             )
 
-        retry_single_threaded(self.source, make)
-        self.cursor.execute(
-            "CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", [list(self.ownership.forgotten)]
-        )
+        retry_single_threaded(source, make)
+
+    def receive(self, rows: Iterable[Any]) -> None:
+        """The same of rows that arrive."""
+        self.cursor.execute("CREATE TEMP TABLE source_edges (first VARCHAR, second VARCHAR)")
+        for batch in rows:
+            self.cursor.register("arrived", pa.Table.from_batches([batch]))
+            self.cursor.execute("INSERT INTO source_edges SELECT * FROM arrived")
+            self.cursor.unregister("arrived")
 
     def number(self) -> None:
         """Everybody at an end of a row that has two: number, tag, whether forgotten."""
@@ -155,11 +188,11 @@ class _NetworkTable:
     def directed(self) -> bool:
         return self.ownership.schema.directed
 
-    def _ends(self) -> tuple[str, str]:
+    def _ends(self, source: FileSource) -> tuple[str, str]:
         """The two ends as expressions that are equal for the same person and for them alone: else by their texts."""
         first, second = source_key(
             self.cursor,
-            self.source,
+            source,
             tuple(self.ownership.unit.ends),
             marks=declared_marks(self.ownership.table.null),
         )

@@ -5,7 +5,7 @@ See docs/engines/postgres.md for the role that it wants, and docs/engines/postgr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,12 +42,11 @@ from discreet.errors import Command, LedgerFault, Message, UsageError
 from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
 from discreet.plan.relation import Plan
-from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
 from discreet.schema.source_layout import UNDECLARED, SourceLayout, refuse_layout
 
 if TYPE_CHECKING:
-    from discreet.engines.network.exact_graph import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 
 
 class PostgresEngine:
@@ -110,7 +109,7 @@ class PostgresEngine:
     ) -> DeclarationOutcome:
         """Make the declared table at `target`: see `declare`."""
         if table.schema.unit.ends:
-            refuse_other_engine(table.name, "postgresql")
+            raise ValueError("networks of persons are kept beside the ledger")
         relation, schema = postgres_table_of(target), table.schema
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         making.check_columns(schema)
@@ -251,15 +250,15 @@ class PostgresEngine:
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
-        traits: tuple[TableLocation, str] | None = None,
+        traits: ExactTraits | None = None,
         labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
         """The simple graph of a declared table of rows: its columns come here. Fails only as EngineFailure.
 
-        Of a table with `ends` there is none: `refuse_other_engine` says so before it is made.
+        Tables with `ends` are kept beside the ledger.
         """
         if ends is None or traits is not None:
-            raise EngineFailure("the network of protected persons cannot be read from PostgreSQL")
+            raise EngineFailure("the network of protected persons is not kept in PostgreSQL")
         names = (*ends, *(labels or ()))
 
         def read() -> ExactGraph:
@@ -270,6 +269,29 @@ class PostgresEngine:
             return graph_of_columns(columns, directed=directed, nodes=nodes)
 
         return as_engine_failure("the declared table could not be read", read)
+
+    def traits(self, place: TableLocation, column: str) -> ExactTraits:
+        """What a declared table of persons says of them in a column. Fails only as EngineFailure."""
+        from discreet.engines.postgres.postgres_network import read_traits
+
+        def read() -> ExactTraits:
+            with self._sessions.session() as session:
+                return read_traits(session, postgres_table_of(place), column, deadline_s=self._deadline_s)
+
+        return as_engine_failure("the declared table could not be read", read)
+
+    def end_texts(self, table: Table, *, folder: Path) -> Generator[Any]:
+        """The ends of a source's edges, of one snapshot. It is locked, but nothing is written on the server."""
+        from discreet.engines.postgres.postgres_network import end_rows
+
+        source = self.header(table.source, folder=folder, layout=table.layout)
+        with (
+            self._sessions.session() as session,
+            translate_errors(table.source),
+            session.transaction(read_only=True, deadline_s=None, locks=_locks([source])),
+        ):
+            _check_unchanged(session, [source])
+            yield from end_rows(session, source, table)
 
     def close(self) -> None:
         """Close every connection that nobody uses."""

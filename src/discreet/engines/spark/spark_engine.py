@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,9 +51,8 @@ from discreet.errors import Command, DiscreetError, LedgerFault, Message, Schema
 from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expressions import Expression
-from discreet.plan.relation import Plan
+from discreet.plan.relation import Plan, Scan
 from discreet.schema.address import parse_address
-from discreet.schema.edge_table import refuse_other_engine
 from discreet.schema.schema import Table
 from discreet.schema.source_layout import UNDECLARED, SourceLayout, refuse_layout
 from discreet.sql.emitter import Emitter
@@ -61,7 +60,7 @@ from discreet.sql.spark_dialect import SparkDialect
 from discreet.sql.sql_writer import SqlWriter
 
 if TYPE_CHECKING:
-    from discreet.engines.network.exact_graph import ExactGraph
+    from discreet.engines.network.exact_graph import ExactGraph, ExactTraits
 
 Result = TypeVar("Result")
 
@@ -152,7 +151,7 @@ class SparkEngine:
     ) -> DeclarationOutcome:
         """Make the declared table at `target`: see `declare`, and `persons` for persons with many rows."""
         if table.schema.unit.ends:
-            refuse_other_engine(table.name, "spark")
+            raise ValueError("networks of persons are kept beside the ledger")
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         lake = self._table(target)
         if lake.manifest() is not None:
@@ -275,11 +274,39 @@ class SparkEngine:
         *,
         directed: bool,
         nodes: Sequence[Value] | None = None,
-        traits: tuple[TableLocation, str] | None = None,
+        traits: ExactTraits | None = None,
         labels: tuple[str, str] | None = None,
     ) -> ExactGraph:
-        """None: graphs are read from files of ours alone, and `refuse_other_engine` says so before any charge."""
-        raise EngineFailure("graphs cannot be read from Spark")
+        """The simple graph of a declared table of rows: its columns come here. Fails only as EngineFailure.
+
+        Tables with `ends` are kept beside the ledger.
+        """
+        from discreet.engines.network.graph_reader import graph_of_columns
+        from discreet.engines.spark.spark_network import edge_columns
+
+        if ends is None or traits is not None:
+            raise EngineFailure("the network of protected persons is not kept on Spark")
+
+        def read(session: SparkSession, _: SparkTableNames) -> ExactGraph:
+            columns = edge_columns(session, self._table(place), (*ends, *(labels or ())))
+            return graph_of_columns(columns, directed=directed, nodes=nodes)
+
+        return self._run_query(_only(place), read, "the declared table could not be read")
+
+    def traits(self, place: TableLocation, column: str) -> ExactTraits:
+        """What a declared table of persons says of them in a column. Fails only as EngineFailure."""
+        from discreet.engines.spark.spark_network import read_traits
+
+        def read(session: SparkSession, _: SparkTableNames) -> ExactTraits:
+            return read_traits(session, self._table(place), column)
+
+        return self._run_query(_only(place), read, "the declared table could not be read")
+
+    def end_texts(self, table: Table, *, folder: Path) -> Generator[Any]:
+        """The ends of a source's edges. Nothing is written into the lake."""
+        from discreet.engines.spark.spark_network import end_rows
+
+        yield from end_rows(self.session(), self._find(table.source, folder, table.layout), table)
 
     def close(self) -> None:
         """Let go of the session, and end the Spark that it started."""
@@ -370,6 +397,11 @@ class SparkEngine:
             finally:
                 ended.set()
                 last.cancel()
+
+
+def _only(place: TableLocation) -> TableLocations:
+    """One declared table, as a question of it alone has it."""
+    return TableLocations(files={Scan(table="edges", version=1): place}, engine="spark")
 
 
 def _check_files_visible(session: SparkSession, table: LakeTable, manifest: LakeManifest) -> None:
