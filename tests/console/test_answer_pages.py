@@ -293,7 +293,7 @@ def test_a_first_question_is_priced_and_not_charged(clinic, project):
     before = len(project.ledger.refresh().charges)
     sent = ann.post("/ask", {"sql": example, "by": "epsilon", "epsilon": "0.1", "act": "price"})
     shown = ann.text(sent.headers["location"])
-    assert "Price Free" in shown and len(project.ledger.refresh().charges) == before
+    assert "Price pricing … Free: release" in shown and len(project.ledger.refresh().charges) == before
     assert "SELECT" not in sent.headers["location"]
 
 
