@@ -293,7 +293,7 @@ def test_a_first_question_is_priced_and_not_charged(clinic, project):
     before = len(project.ledger.refresh().charges)
     sent = ann.post("/ask", {"sql": example, "by": "epsilon", "epsilon": "0.1", "act": "price"})
     shown = ann.text(sent.headers["location"])
-    assert "Price Free" in shown and len(project.ledger.refresh().charges) == before
+    assert "Price pricing … Free: release" in shown and len(project.ledger.refresh().charges) == before
     assert "SELECT" not in sent.headers["location"]
 
 
@@ -345,3 +345,15 @@ def test_the_planted_faults_are_seen(monkeypatch, release, other):
         for one, two in zip(*([row[1] for row in each.interval(level)] for each in (release, other)), strict=True)
     ]
     assert [line.difference[1] for line in lines] != proper
+
+
+def test_a_total_is_not_a_group_that_is_called_total(project):
+    query = (
+        "SELECT CASE WHEN sex = 'F' THEN 'total' ELSE 'others' END AS part, count(*) AS n FROM patients{}"
+        " GROUP BY ROLLUP(part)"
+    )
+    both, half = (project.sql(query.format(each)).ask(epsilon=1) for each in ("", " WHERE age < 50"))
+    lines = compare_releases(both, half, "n", Fraction(95, 100), independent=True)
+    assert sorted(line.label for line in lines) == ["others", "total", "total"]
+    for line, one, two in zip(lines, both.rows, half.rows, strict=True):
+        assert (line.first[0], line.second[0]) == (one[1], two[1])

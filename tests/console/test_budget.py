@@ -224,6 +224,11 @@ def test_a_forecast_that_cannot_be_is_not_made():
     assert forecast_json([], Fraction(10), late)["state"] == "too little history"
 
 
+def test_a_budget_that_lasts_for_less_than_a_microsecond_has_a_forecast():
+    told = forecast_json(changes(0, 5, 9, cost="5000"), Fraction(1, 10**9), FIRST + timedelta(days=10))
+    assert told["until"] == told["line"]["end"][:10] == "2026-01-11" and told["line"]["remaining"] == 0
+
+
 def test_what_everybody_spent_adds_up_to_what_is_spent(clinic):
     """Also where exact totals or a restored backup take from the budget what nobody asked."""
     ask(clinic)

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from console.house import COOKIE, PASSWORD, world
+from console.house import COOKIE, PASSWORD, Browser, world
 from console.paying import sent
 from discreet.console.jobs.attack_queue import AttackQueue, TrialKey
 from discreet.console.jobs.job_queue import JobQueue
@@ -31,12 +31,13 @@ def queue(clinic):
 
 
 def bob(clinic):
-    """An analyst who is not ann."""
-    if clinic.house.people.roster.find("bob") is None:
-        clinic.house.people.add("bob", role="analyst", password=PASSWORD)
-    client = clinic.client()
-    client.cookies.set(COOKIE, clinic.house.people.log_in("bob", PASSWORD, address="127.0.0.1"))
-    return client
+    """An analyst who is not ann, with forms of his own."""
+    people = clinic.house.people
+    if people.roster.find("bob") is None:
+        people.add("bob", role="analyst", password=PASSWORD)
+    client, cookie = clinic.client(), people.log_in("bob", PASSWORD, address="127.0.0.1")
+    client.cookies.set(COOKIE, cookie)
+    return Browser(client=client, csrf=people.sessions.find(cookie).csrf)
 
 
 def listed(browser, part, **more):
@@ -88,6 +89,17 @@ def test_a_refused_charge_is_not_told_as_a_charge(clinic, queue):
     assert "remain" in line["problem"]["error"] + line["problem"]["hint"]
 
 
+def test_a_refused_query_is_its_authors_alone(clinic):
+    """As its history promises: no page shows it to anybody else, owners included."""
+    form = {"sql": "SELECT age AS zebras FROM patients", "by": "epsilon", "epsilon": "0.5", "confidence": "0.95"}
+    browser = clinic.browser("analyst")
+    browser.post("/ask", form | {"act": "ask", "key": "jobs-refused"})
+    assert listed(browser, "ended", words=form["sql"], state="failed")
+    for other in (clinic.browser("owner"), bob(clinic)):
+        for path in ("/jobs", "/jobs.json", "/jobs.csv", "/ask/open", "/ask/history"):
+            assert "zebras" not in other.get(path).text, path
+
+
 def test_a_job_is_left_found_again_and_stopped_by_its_own_person(clinic, queue):
     go, begun = threading.Event(), threading.Event()
 
@@ -114,9 +126,7 @@ def test_a_job_is_left_found_again_and_stopped_by_its_own_person(clinic, queue):
         )
         assert "value=" in browser.get("/jobs").text and "a model of patients" in browser.text("/jobs")
         assert bob(clinic).get("/jobs.json").json()["open"] == []
-        stranger = clinic.browser("analyst")
-        stranger.client.cookies = bob(clinic).cookies
-        assert stranger.post(f"/jobs/{job.id}/stop").status_code == 403  # the form is not bob's
+        assert bob(clinic).post(f"/jobs/{job.id}/stop").status_code == 404 and not job.stopping
         assert browser.post(f"/jobs/{fixed.id}/stop").status_code == 409 and not fixed.stopping
         assert browser.post("/jobs/w-none/stop").status_code == 404
         assert browser.post(f"/jobs/{job.id}/stop").headers["location"] == "/jobs"
@@ -144,6 +154,8 @@ def test_attacks_are_listed_and_stopped_too(clinic, monkeypatch):
         assert {each["state"] for each in listed(browser, "open", kind="attack")} == {"waiting", "running"}
         waiting = TrialKey(attack="census")
         assert bob(clinic).get("/jobs.json").json()["open"] == []
+        assert bob(clinic).post(f"/jobs/{waiting.id}/stop").status_code == 404
+        assert bench.current_trial(waiting).state == "waiting"
         assert browser.post(f"/jobs/{waiting.id}/stop").status_code == 303
         assert bench.current_trial(waiting).state == "stopped"
     finally:

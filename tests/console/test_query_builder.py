@@ -90,6 +90,7 @@ def test_the_query_is_laid_out_as_people_write_it(project):
         (QueryChoices(table="patients", groups=("month age",)), "cannot be grouped"),
         (QueryChoices(table="patients", groups=("each cost",)), "no column 'cost'"),
         (QueryChoices(table="patients", filters=(QueryFilter(column="age", value="1 or 1=1"),)), "a number"),
+        (QueryChoices(table="patients", filters=(QueryFilter(column="age", value="１２"),)), "a number"),
         (QueryChoices(table="patients", filters=(QueryFilter(column="age"),)), "write a value"),
         (QueryChoices(table="patients", filters=(QueryFilter(column="age", comparison="; --"),)), "a comparison"),
         (QueryChoices(table="visits", filters=(QueryFilter(column="day", value="soon"),)), "a date"),

@@ -124,7 +124,8 @@ def part(text: object) -> str:
 
 #: A number, perhaps with its noise, as answers are written: 1,230 ± 120, 5.02 (4.9 to 5.3), 12.5%.
 _NUMBER = r"[-+\u2212]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?"
-_FIGURES = re.compile(rf"{_NUMBER}( (±|to|\() ?({_NUMBER}|\?)\)?|( to {_NUMBER}\)))*|{DASH}")
+# Each part begins with one word and can be read in one way only: a text of many parts costs no more than its length.
+_FIGURES = re.compile(rf"{_NUMBER}( (±|to|\() ?({_NUMBER}|\?)\)?)*|{DASH}")
 
 
 def figures(cell: object) -> bool:

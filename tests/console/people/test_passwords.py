@@ -195,3 +195,28 @@ def test_the_same_with_older_parameters(people, ada, monkeypatch):
     assert people.log_in("ada", GOOD, address="192.0.2.1") is None
     assert people.sessions.all() == []
     assert people.roster.credentials("ada")[1] == "$argon2id$somebody else's"
+
+
+def test_the_same_password_in_other_letters_is_no_new_one(people, ada):
+    """Else who was given one could keep it."""
+    people.set_password("ada", "zébra tram to Altona", temporary=True)
+    for same in ("zébra tram to Altona", unicodedata.normalize("NFD", "zébra tram to Altona")):
+        with pytest.raises(UsageError, match="another password"):
+            people.change_password("ada", "zébra tram to Altona", same, address="192.0.2.1")
+    assert people.roster.get("ada").temporary
+
+
+def test_what_an_owner_sets_while_somebody_changes_the_old_password_stands(people, ada, monkeypatch):
+    hash_new = people.passwords.hash_new
+
+    def meanwhile(password, names=()):
+        monkeypatch.setattr(people.passwords, "hash_new", hash_new)
+        people.set_password("ada", "zebra tram to Altona", temporary=True)
+        return hash_new(password, names)
+
+    monkeypatch.setattr(people.passwords, "hash_new", meanwhile)
+    with pytest.raises(UsageError, match="changed meanwhile"):
+        people.change_password("ada", GOOD, "another horse battery", address="192.0.2.1")
+    assert people.roster.get("ada").temporary
+    assert people.log_in("ada", "another horse battery", address="192.0.2.1") is None
+    assert people.log_in("ada", "zebra tram to Altona", address="192.0.2.1") is not None

@@ -35,11 +35,12 @@ def test_a_commit_survives_a_power_cut(people):
             assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
 
 
-def test_another_version_is_refused(people, tmp_path):
+@pytest.mark.parametrize("version", [99, 0, -1])  # 0: an empty file
+def test_another_version_is_refused(people, tmp_path, version):
     people.close()
     path = tmp_path / ".discreet" / "console.db"
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     with pytest.raises(StoreFault, match="another version"):
         PeopleStore(path)

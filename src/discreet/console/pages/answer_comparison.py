@@ -40,16 +40,19 @@ _COLUMNS = ("group", "first", "first_low", "first_high", "second", "second_low",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedNumber:
-    """A number of two answers: value, low and high of each, and of the second minus the first; or None."""
+    """A number of two answers: value, low and high of each, and of the second minus the first; or None.
 
-    group: tuple[Any, ...]
+    group: of each key, whether the row is a total over it, and its value: a value may be called "total", too.
+    """
+
+    group: tuple[tuple[bool, Any], ...]
     first: tuple[Any, Any, Any]
     second: tuple[Any, Any, Any]
     difference: tuple[Any, Any, Any]
 
     @property
     def label(self) -> str:
-        return ", ".join(map(cell_text, self.group)) or "all"
+        return ", ".join("total" if total else cell_text(value) for total, value in self.group) or "all"
 
     def page_line(self) -> dict[str, Any]:
         """As the page shows it."""
@@ -204,7 +207,7 @@ def _difference(one: tuple[Any, Any, Any], other: tuple[Any, Any, Any]) -> tuple
 
 def _numbers_by_group(
     release: Release, name: str, confidence: Fraction, *, following: bool = False
-) -> dict[tuple[Any, ...], tuple[Any, Any, Any]]:
+) -> dict[tuple[tuple[bool, Any], ...], tuple[Any, Any, Any]]:
     """A number and the ends of its interval, by group.
 
     following: without ends that do not follow the confidence, as those of quantiles, which were measured with them.
@@ -214,9 +217,10 @@ def _numbers_by_group(
     place = next((at for at in numbers if release.columns[at].name == name), numbers[0])
     intervals, others = release.interval(confidence), release.interval(confidence / 2)
     labelled = release_view.with_labels(release.to_data())["rows"]
-    groups: dict[tuple[Any, ...], tuple[Any, Any, Any]] = {}
+    groups: dict[tuple[tuple[bool, Any], ...], tuple[Any, Any, Any]] = {}
     for at, row in enumerate(release.rows):
-        group = tuple("total" if release.is_total(at, key) else labelled[at][key] for key in keys)
+        totals = [(key, release.is_total(at, key)) for key in keys]
+        group = tuple((total, None if total else labelled[at][key]) for key, total in totals)
         ends = _finite_ends(intervals[at][place])
         fixed = following and ends is not None and ends[0] < ends[1] and ends == _finite_ends(others[at][place])
         value = row[place] if isinstance(row[place], int | float) else None

@@ -58,7 +58,7 @@ def _forecast_data(state: str, words: str, *, spent: Fraction = Fraction(0)) -> 
 def _line(now: datetime, end: datetime, history: timedelta, remaining: Fraction) -> dict[str, Any]:
     """The line ahead, no longer than twice the history: else what was spent would be a dot at the left."""
     shown = min(end, now + 2 * max(history, timedelta(days=LEAST_DAYS)))
-    share = (end - shown) / (end - now)
+    share = (end - shown) / (end - now) if end > now else 0.0
     return {
         "begin": now.isoformat(timespec="minutes"),
         "end": shown.isoformat(timespec="minutes"),

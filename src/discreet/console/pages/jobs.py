@@ -76,7 +76,7 @@ def _queries(context: RequestContext) -> list[dict[str, Any]]:
 
 
 def _query_line(context: RequestContext, job: QueryJob, state: str) -> dict[str, Any]:
-    text = " ".join(job.query_request.text.split())
+    text = " ".join(job.query_request.text[: 20 * _LONGEST].split())
     words = f"make {text} more precise" if job.query_request.kind == "again" else text
     can_read = job.person == context.visitor.name or job.to.startswith("/a/")
     return _line(

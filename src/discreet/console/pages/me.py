@@ -31,12 +31,12 @@ def password(context: RequestContext) -> HandlerResponse:
     try:
         if new != context.field("again"):
             raise UsageError("the two new passwords are not the same")
-        if new == context.field("old"):
-            raise UsageError("choose another password than the current one")
-        if context.people.check(me.name, context.field("old"), address=context.address, trusted=context.secret) is None:
+        changed = context.people.change_password(
+            me.name, context.field("old"), new, address=context.address, trusted=context.secret
+        )
+        if changed is None:
             note_failure(context, me.name, "/me/password")
             raise UsageError("the current password is wrong")
-        context.people.set_password(me.name, new)
         tried = attempt(context, me.name, new, trusted=context.secret)
     except TooManyLogins as problem:
         raise too_many(problem) from None

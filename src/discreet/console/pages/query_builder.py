@@ -50,7 +50,7 @@ GROUPS, FILTERS = 2, 3
 #: A number is cut into about so many steps.
 _STEPS = 10
 
-_NUMBER = re.compile(r"[-+]?\d{1,18}(\.\d{1,12})?")
+_NUMBER = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,12})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

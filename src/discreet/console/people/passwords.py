@@ -75,6 +75,11 @@ class Passwords:
                 return False
         return fits and stored is not None and len(password) <= MOST
 
+    @staticmethod
+    def are_same(one: str, other: str) -> bool:
+        """Whether two texts are the same password, however their letters are composed."""
+        return unicodedata.normalize("NFC", one[: MOST + 1]) == unicodedata.normalize("NFC", other[: MOST + 1])
+
     def is_outdated(self, stored: str) -> bool:
         """Whether a hash was made with other parameters than today's."""
         return self._hasher.check_needs_rehash(stored)

@@ -111,14 +111,18 @@ class PeopleRoster:
             connection.execute("UPDATE people SET analyst = ? WHERE number = ?", (clean_name(analyst), person.number))
             return _get_person(connection, name)
 
-    def set_password(self, name: str, password_hash: str, *, temporary: bool = False) -> Person:
-        """Give a new password. Ends the person's sessions."""
+    def set_password(
+        self, name: str, password_hash: str, *, temporary: bool = False, instead_of: str | None = None
+    ) -> Person:
+        """Give a new password. Ends the person's sessions. `instead_of`: refused unless this is the hash until now."""
         with self._store.writing() as connection:
             person = _get_person(connection, name)
-            connection.execute(
-                "UPDATE people SET password = ?, temporary = ? WHERE number = ?",
-                (password_hash, temporary, person.number),
-            )
+            changed = connection.execute(
+                "UPDATE people SET password = ?, temporary = ? WHERE number = ? AND ifnull(password = ?, TRUE)",
+                (password_hash, temporary, person.number, instead_of),
+            ).rowcount
+            if not changed:
+                raise UsageError("the password was changed meanwhile", hint="log in with the newest one")
             _end_sessions(connection, person)
             return _get_person(connection, name)
 

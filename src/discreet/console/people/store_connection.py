@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
 
-from discreet.console.people.store_schema import UPGRADES, VERSION
+from discreet.console.people.store_schema import OLDEST, UPGRADES, VERSION
 from discreet.errors import StoreFault
 from discreet.storage.sqlite_file import SqliteUse, connect
 
@@ -69,7 +69,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = connect(path, CONSOLE_FILE, wait_s=WAIT_S)
-    if _version(connection) < VERSION:
+    if OLDEST <= _version(connection) < VERSION:
         _upgrade(connection)
     if _version(connection) != VERSION:
         connection.close()

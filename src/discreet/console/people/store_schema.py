@@ -4,6 +4,8 @@ from __future__ import annotations
 
 #: The version of the tables below. Another one needs a step of `UPGRADES`, never a silent change.
 VERSION = 2
+#: The oldest that can be upgraded.
+OLDEST = 1
 
 _DIGEST = "BLOB NOT NULL CHECK (length({0}) = 32)"
 
