@@ -12,7 +12,6 @@ HELP = {
     "/d/{table:path}": "guides/declaring",
     "/ask": "console#ask",
     "/ask/draft/{draft}": "console#ask",
-    "/ask/open": "console#ask",
     "/ask/answer/{key}": "concepts/noise",
     "/a": "releases",
     "/a/{release}": "concepts/noise",
