@@ -58,6 +58,9 @@ def test_an_answer_is_named_by_who_asked_and_by_owners_alone(clinic, release):
     assert ann.get(f"{path}.json").json()["note"]["name"] == ""
     form = {"name": f"Yearly {evil}", "tags": "Flu, yearly,flu", "note": f"one\r\n{evil}"}
     assert ann.post(f"{path}/notes", form).headers["location"] == path
+    assert bea.get("/jump.json?to=" + form["name"][1:6]).json()["found"] == [
+        {"to": path, "words": f"answer {form['name']}"}
+    ]
     told = bea.get(f"{path}.json").json()["note"]
     assert (told["name"], told["tags"], told["note"]) == (f"Yearly {evil}", ["flu", "yearly"], f"one\n{evil}")
     assert told["by"] == "ann"

@@ -7,14 +7,18 @@ from functools import cache
 
 #: By the path in the table of routes: a page of the manual, and perhaps its section.
 HELP = {
-    "/": "console",
-    "/jump": "console",
+    "/": "console#home-and-the-menu",
+    "/d": "console#home-and-the-menu",
+    "/jump": "console#home-and-the-menu",
+    "/jobs": "console#jobs",
+    "/ask/history": "console#ask",
     "/d/{table:path}": "guides/declaring",
     "/ask": "console#ask",
     "/ask/draft/{draft}": "console#ask",
     "/ask/answer/{key}": "concepts/noise",
     "/a": "releases",
     "/a/{release}": "concepts/noise",
+    "/a/{release}/beside": "concepts/noise",
     "/budget": "concepts/budgets",
     "/log": "ledger",
     "/r": "releases",

@@ -33,7 +33,7 @@ def make() -> Lesson:
             "A census asks everybody and publishes only tables. The census of 2010 published nearly eight billion "
             "numbers about 308 million people: 25 numbers for each, although each was asked only ten questions.",
             f"Every number rules people out. Take the three men of the invented block below. If they all differ in "
-            f"age and nobody is older than {OLDEST}, there are {math.comb(OLDEST, MEN):,} possibilities. Their "
+            f"age and are between 1 and {OLDEST} years old, there are {math.comb(OLDEST, MEN):,} possibilities. Their "
             f"median age is {MEDIAN} and their mean age {MEAN}: {len(men)} are left (in one of them, two are 30). "
             "The other numbers leave one.",
             "Cells about fewer than three people are suppressed, to be careful. A suppressed cell also rules people "
