@@ -56,7 +56,7 @@ class PlanChoices:
 
 
 class ChoiceProblem(UsageError):
-    """What cannot be chosen. at: the list that says so."""
+    """A choice that is not possible. at: the list with the wrong choice."""
 
     def __init__(self, reason: str, *, at: str, hint: str = "") -> None:
         super().__init__(reason, hint=hint)
