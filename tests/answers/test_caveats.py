@@ -5,7 +5,7 @@ import pytest
 from answers.shop import make
 from discreet.answers.caveats import caveats
 
-DECLARED = "numbers and intervals are of the declared table: "
+DECLARED = "numbers and intervals describe the declared table: "
 
 
 @pytest.fixture(scope="module")

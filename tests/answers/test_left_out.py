@@ -12,7 +12,9 @@ COUNT = "select count(*) n from orders"
 
 
 def note(release):
-    (line,) = [line for line in release.warnings if line.startswith("numbers and intervals are of the declared table")]
+    (line,) = [
+        line for line in release.warnings if line.startswith("numbers and intervals describe the declared table")
+    ]
     return line
 
 

@@ -58,6 +58,9 @@ def test_an_answer_is_named_by_who_asked_and_by_owners_alone(clinic, release):
     assert ann.get(f"{path}.json").json()["note"]["name"] == ""
     form = {"name": f"Yearly {evil}", "tags": "Flu, yearly,flu", "note": f"one\r\n{evil}"}
     assert ann.post(f"{path}/notes", form).headers["location"] == path
+    assert bea.get("/jump.json?to=" + form["name"][1:6]).json()["found"] == [
+        {"to": path, "words": f"answer {form['name']}"}
+    ]
     told = bea.get(f"{path}.json").json()["note"]
     assert (told["name"], told["tags"], told["note"]) == (f"Yearly {evil}", ["flu", "yearly"], f"one\n{evil}")
     assert told["by"] == "ann"
@@ -238,7 +241,7 @@ def test_what_was_refused_is_its_authors_alone(clinic):
     assert [each["text"] for each in ann.get("/ask/history.json").json()["refused"]] == [secret]
     assert secret in ann.get("/ask/history").text and "zzsecret" in ann.text("/")
     for stranger in (bea, owner):
-        for path in ("/ask/history", "/ask/history.csv", "/", "/ask/open", "/log", "/a?q=zzsecret"):
+        for path in ("/ask/history", "/ask/history.csv", "/", "/jobs", "/log", "/a?q=zzsecret"):
             page = stranger.get(path)
             assert page.status_code == 200 and "zzsecret from" not in page.text.lower(), path
     assert "zzsecret" not in owner.get("/admin/denials").text

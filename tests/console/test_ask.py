@@ -342,25 +342,24 @@ def test_a_question_on_its_way_is_listed_and_cancelled_by_its_form(clinic, brows
     thread = threading.Thread(target=lambda: sent.append(clinic.browser("analyst").post("/ask", body)))
     thread.start()
     assert counting.wait(30)
-    told = browser.get("/ask/open.json").json()["jobs"][0]
-    assert (told["text"], told["state"], told["stopping"]) == (body["sql"], "open", False)
-    assert "avg(cost)" in browser.text("/ask/open")
+    listed = browser.get("/jobs.json").json()["open"][0]
+    assert (listed["words"], listed["state"], listed["stopping"]) == (body["sql"], "running", False)
+    assert "avg(cost)" in browser.text("/jobs")
     browser.post("/ask/cancel", {**body, "epsilon": "0.7"})  # another question: nothing is stopped
-    assert browser.get("/ask/open.json").json()["jobs"][0]["stopping"] is False
-    assert browser.post("/ask/cancel", body).headers["location"] == "/ask/open"
-    assert browser.get("/ask/open.json").json()["jobs"][0]["stopping"] is True
+    assert browser.get("/jobs.json").json()["open"][0]["stopping"] is False
+    assert browser.post("/ask/cancel", body).headers["location"] == "/jobs"
+    assert browser.get("/jobs.json").json()["open"][0]["stopping"] is True
     time.sleep(0.1)  # until its tick
     go_on.set()
     thread.join()
     shown = browser.get(sent[0].headers["location"])
     assert shown.status_code == 409 and 'role="alert"' in shown.text
-    assert browser.get("/ask/open.json").json()["jobs"][0]["state"] == "stopped"
+    assert browser.get("/jobs.json").json()["ended"][0]["state"] == "stopped"
 
 
 def test_open_questions_are_listed_and_cancelling_nothing_is_no_fault(browser):
-    assert browser.get("/ask/open").status_code == 200
     assert browser.post("/ask/cancel", form(BY_DISEASE)).status_code == 303
-    assert browser.post("/ask/open/j-nothing/stop").status_code == 404
+    assert browser.post("/jobs/j-nothing/stop").status_code == 404
     assert browser.get("/ask/answer/nothing").status_code == 404
 
 

@@ -92,7 +92,7 @@ def test_every_page_has_a_csv(clinic, path):
 @pytest.mark.parametrize(
     ("path", "head"),
     [
-        ("/ask/open.csv", "job,person,kind,text,state,stopping,made"),
+        ("/jobs.csv", "job,kind,words,person,state,made,epsilon,to"),
         ("/jump.csv?to=visi", "to,words\n/d/visits,table visits"),
         ("/api.csv", "method,path,role,lines,keyed\nPOST,/api/v1/explain,analyst"),
         ("/tables/reconcile.csv", "release,column,number,value"),

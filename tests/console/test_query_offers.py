@@ -47,6 +47,19 @@ def test_a_slip_is_put_right(project, slip, meant):
     assert offered(project, slip)[0] == f"sql {meant}"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A word of SQL is not a slip; nor is a name whose place moves because it stands before, too.
+        "SELECT count(*) AS n FROM patients LIMIT 10",
+        "SELECT agf, count(*) AS n FROM patients GROUP BY agf",
+    ],
+)
+def test_what_is_no_slip_or_is_refused_again_at_once_is_not_offered(project, text):
+    for take in offered(project, text):
+        parse_batch(take.removeprefix("sql "), project.versions.catalog())
+
+
 @pytest.mark.parametrize("text", ["SELECT avg(zzzzzz) AS a FROM patients", "SELECT * FROM patients WHERE", "SELECT 1"])
 def test_nothing_is_offered_that_does_not_help(project, text):
     for take in offered(project, text):

@@ -382,6 +382,20 @@ def test_choices_and_their_plan_are_the_same(clinic, choices):
     assert plan_picker.choices_of_plan(plan_picker.plan_text(choices, table)) == choices
 
 
+def test_a_level_whose_name_cannot_be_a_file_name_is_shown_and_not_offered(tmp_path):
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(
+        file.read_text().replace("[tables.patients.columns.ward]", '[tables.patients.columns."ward/house"]')
+    )
+    (source,) = made.folder.glob("patients.csv")
+    source.write_text(source.read_text().replace("ward", "ward/house", 1))
+    page = made.browser("owner").get("/tables/new/publish?table=patients").text
+    assert re.search(r'<option value="[^"]*ward/house[^"]*" disabled>', page) and "cannot be a file name" in page
+    assert re.search(r'<option value="[^"]*disease[^"]*">', page)
+    made.house.close()
+
+
 def test_a_plan_that_lists_cannot_say_is_edited_as_text(browser):
     plan = PLAN + "[levels.ward]\nshare = 2\n"
     page = browser.post("/tables/new/publish", {**PUBLISH, "plan": plan, "act": "plan"}).text

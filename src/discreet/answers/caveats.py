@@ -76,7 +76,7 @@ def declared_table_caveats(
     for table in truncated:
         reports += [" and " if reports else "; ", Command("bounds", table, Flag("report", True), Flag("epsilon", 0.1))]
     hint = [*reports, " estimates what that leaves out"] if reports else []
-    return [Message(f"numbers and intervals are of the declared table: {', '.join(parts)}", *hint)] if parts else []
+    return [Message(f"numbers and intervals describe the declared table: {', '.join(parts)}", *hint)] if parts else []
 
 
 def _limit(schemas: Mapping[str, Schema], place: tuple[str, str], *, by_value: bool) -> str:

@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -64,8 +65,18 @@ def plain_name(name: str) -> str:
     """
     last = re.split(r"[/\\\\]", name)[-1]
     stem, ending = _split(last)
-    plain = re.sub(r"[^A-Za-z0-9]+", "_", stem.encode("ascii", "ignore").decode()).strip("_")
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", _ascii(stem)).strip("_")
     return (plain[:LONGEST_NAME] or "file") + re.sub(r"[^a-z0-9.]", "", ending.lower())[:20]
+
+
+def _ascii(text: str) -> str:
+    """Letters without their accents; what has no plain letter is left out.
+
+    >>> _ascii("Größe é 数")
+    'Grosse e '
+    """
+    apart = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return apart.encode("ascii", "ignore").decode()
 
 
 def _split(name: str) -> tuple[str, str]:

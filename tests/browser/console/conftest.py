@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog,
 
 from browser.conftest import PATIENCE_MS
 from browser.console.place import Place, placed
+from browser.console.png_palette import with_palette
 
 #: `with coming("owner") as page`; at="/ask" goes there, statuses={422} expects refusals.
 Coming = Callable[..., AbstractContextManager[Page]]
@@ -114,7 +115,7 @@ def picture() -> Picture:
     def keep(shown: Page | Locator, name: str) -> None:
         if folder:
             path = Path(folder) / f"{name}.png"
-            shown.screenshot(path=path)
+            path.write_bytes(with_palette(shown.screenshot()))
             assert path.stat().st_size < LARGEST, f"{name}.png is too large for the documents"
 
     return keep

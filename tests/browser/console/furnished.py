@@ -159,7 +159,6 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/d/{table:path}": ("/d/patients", "/d/wards"),
         "/ask": ("/ask", f"/ask?release={made.answer}&within=2"),
         "/ask/draft/{draft}": (made.draft,),
-        "/ask/open": ("/ask/open",),
         "/ask/history": ("/ask/history",),
         "/ask/answer/{key}": (f"/ask/answer/{made.both}",),
         "/d": ("/d",),

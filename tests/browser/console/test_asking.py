@@ -90,8 +90,8 @@ def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pyt
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.locator("#trouble")).to_contain_text("stopped before anything was charged")
         assert question(page) == AGES
-        page.goto("/ask/open")
-        expect(page.get_by_role("group", name="Queries")).to_contain_text("stopped")
+        page.goto("/jobs")
+        expect(page.get_by_role("group", name="Jobs that have ended")).to_contain_text("stopped")
     assert place.house.handle.project.ledger.refresh().seq == before
 
 

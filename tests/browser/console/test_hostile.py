@@ -63,7 +63,7 @@ def stored(filled: Filled) -> list[str]:
     """Every page that shows what was left here."""
     table = quote(TABLE, safe="")
     return [
-        "/", f"/d/{table}", f"/ask?table={table}", "/ask/open", "/a", f"/a/{filled.counts}", f"/a/{filled.aliased}",
+        "/", f"/d/{table}", f"/ask?table={table}", "/jobs", "/a", f"/a/{filled.counts}", f"/a/{filled.aliased}",
         f"/a/{filled.marginals}", f"/a/{filled.tables}", f"/a/{filled.model}", "/budget", "/log", "/r",
         f"/r/{filled.counts}", f"/r/{filled.counts}/publish", "/tables", f"/tables/{filled.marginals}",
         f"/tables/{filled.tables}", f"/tables/new/histogram?table={table}&columns=word&epsilon=1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.console.conftest import Coming
+from browser.console.conftest import Coming, Picture
 
 pytestmark = pytest.mark.xdist_group("console-flows")
 
@@ -21,8 +21,8 @@ def drag(page: Page, label: str, keys: dict[str, int]) -> None:
 def test_lessons_are_played_by_keys(coming: Coming) -> None:
     with coming("public", at="/learn/anonymity") as page:
         expect(page.locator("[data-said]")).to_contain_text("people are alone")
-        drag(page, "The hospital publishes of birth dates", {"End": 1})
-        drag(page, "and of ZIP codes", {"End": 1})
+        drag(page, "Birth dates are published as", {"End": 1})
+        drag(page, "ZIP codes are published with", {"End": 1})
         expect(page.locator("[data-said]")).to_contain_text("0% of people are alone")
         page.goto("/learn/block")
         for _ in range(7):
@@ -36,7 +36,7 @@ def test_lessons_are_played_by_keys(coming: Coming) -> None:
         expect(page.locator("#question")).to_contain_text("Right.")
 
 
-def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming) -> None:
+def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming, picture: Picture) -> None:
     with coming("public", at="/learn/game") as page:
         said = page.locator("[data-said]")
         expect(said).to_contain_text("Not won: a count is not within")
@@ -47,6 +47,8 @@ def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming) -> None:
         expect(said).to_contain_text("2 answers for March and 1 for April")
         drag(page, "Asking again", {"End": 1})
         expect(said).to_contain_text("Won, with epsilon 0.4 left.")
+        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+        picture(page, "lesson")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_gaussian_noise_is_recommended_where_it_is_much_better(tmp_path):
     lines = [",".join(["cardio"] * 9)] * 50
     project = people(tmp_path / "some", columns=columns, lines=lines)
     limits, advice = price(project, (), order=3, **PURE).warnings
-    assert limits.startswith("numbers and intervals are of the declared table: other values of c0 are ")
+    assert limits.startswith("numbers and intervals describe the declared table: other values of c0 are ")
     assert "Gaussian noise at the same rho, 0.5" in advice
     pure = people(tmp_path / "none", columns=columns, lines=lines, budget="{ epsilon = 9, delta = 0 }")
     assert price(pure, (), order=3, **PURE).warnings == (limits,)

@@ -150,15 +150,15 @@ class QueryService:
         return job.outcome()
 
     def jobs(self, visitor: Visitor) -> list[dict[str, Any]]:
-        """The open and the latest jobs: a person's own; for an owner of the data, everybody's.
-
-        A query that failed or was refused is its author's alone: there is nothing to stop, and nothing was answered.
-        """
+        """What `visible_jobs` gives, as data."""
         now, grid_ms = self._queue.clock(), self._settings.grid_ms
         return [job.to_data(now, grid_ms=grid_ms) for job, _ in self.visible_jobs(visitor)]
 
     def visible_jobs(self, visitor: Visitor) -> list[tuple[QueryJob, str]]:
-        """The same as jobs, each with its state."""
+        """The open and the latest jobs, each with its state: a person's own; for an owner of the data, everybody's.
+
+        A query that failed or was refused is its author's alone: there is nothing to stop, and nothing was answered.
+        """
         now, grid_ms, own = self._queue.clock(), self._settings.grid_ms, key_owner(visitor.name or "")
         seen = [(job, job.state(now, grid_ms=grid_ms)) for job in self._queue.jobs() if _may_see(job, visitor)]
         return [(job, state) for job, state in seen if job.owner == own or state != "failed"]

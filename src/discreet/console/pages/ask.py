@@ -129,21 +129,7 @@ def cancel(context: RequestContext) -> HandlerResponse:
     """Stop the question of this form at its next tick. What was charged stays charged."""
     draft = _draft(context)
     context.queries.cancel_key(draft.key_of(draft.to_query_request()), context.visitor)
-    return Redirect(to="/ask/open")
-
-
-def stop(context: RequestContext) -> HandlerResponse:
-    """Stop one of the open questions."""
-    context.queries.cancel(context.params["job"], context.visitor)
-    return Redirect(to="/ask/open")
-
-
-def open_jobs(context: RequestContext) -> HandlerResponse:
-    """Questions on their way."""
-    jobs = context.queries.jobs(context.visitor)
-    names = ("job", "person", "kind", "text", "state", "stopping", "made")
-    grid = PageTable(columns=names, rows=[[each[name] for name in names] for each in jobs])
-    return Page(template="ask_open.html", data={"jobs": jobs}, table=grid)
+    return Redirect(to="/jobs")
 
 
 def answer(context: RequestContext) -> HandlerResponse:
@@ -321,8 +307,6 @@ ROUTES = (
     Route(method="POST", path="/ask/price", handler=price, role="analyst"),
     Route(method="POST", path="/ask/build", handler=build, role="analyst"),
     Route(method="POST", path="/ask/cancel", handler=cancel, role="analyst"),
-    Route(method="GET", path="/ask/open", handler=open_jobs, role="analyst"),
-    Route(method="POST", path="/ask/open/{job}/stop", handler=stop, role="analyst"),
     Route(method="GET", path="/ask/rows/{table:path}.csv", handler=rows_csv, role="analyst", twins=False),
     Route(method="GET", path="/ask/rows/{table:path}.parquet", handler=rows_parquet, role="analyst", twins=False),
     Route(method="GET", path="/ask/answer/{key}", handler=answer, role="analyst"),

@@ -152,6 +152,11 @@ def jump(context: RequestContext) -> HandlerResponse:
             for id_ in project.ledger.state.charges
             if small and small in id_
         ),
+        *(
+            {"to": f"/a/{quote(id_, safe='')}", "words": f"answer {note.name}"}
+            for id_, note in context.people.notes.all().items()
+            if small and small in note.name.lower()
+        ),
     ]
     grid = PageTable(columns=("to", "words"), rows=[[each["to"], each["words"]] for each in matches[:50]])
     return Page(template="jump.html", data={"wanted": target[:200], "found": matches[:50]}, table=grid)

@@ -17,7 +17,7 @@ from discreet.project.project import Project
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column
 from discreet.schema.schema import Table
 from discreet.schema.toml_file import parse_toml
-from discreet.tables.publish.plan_file import MOST_BYTES
+from discreet.tables.publish.plan_file import MOST_BYTES, is_file_name
 
 #: So many levels can be chosen from lists, below the top one.
 LEVELS = 4
@@ -56,7 +56,7 @@ class PlanChoices:
 
 
 class ChoiceProblem(UsageError):
-    """What cannot be chosen. at: the list that says so."""
+    """A choice that is not possible. at: the list with the wrong choice."""
 
     def __init__(self, reason: str, *, at: str, hint: str = "") -> None:
         super().__init__(reason, hint=hint)
@@ -195,8 +195,10 @@ def _has_places(column: Column) -> bool:
     return isinstance(column, CategoryColumn | BooleanColumn)
 
 
-def _option(level: tuple[str, ...]) -> dict[str, str]:
-    return {"value": json.dumps(level, ensure_ascii=False), "words": level[-1]}
+def _option(level: tuple[str, ...]) -> dict[str, Any]:
+    usable = is_file_name(level[-1])
+    words = level[-1] if usable else f"{level[-1]} (its name cannot be a file name)"
+    return {"value": json.dumps(level, ensure_ascii=False), "words": words, "usable": usable}
 
 
 def _attribute_words(column: Column) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterator
 
@@ -48,17 +49,19 @@ def _is_answerable(text: str, project: Project) -> bool:
 
 
 def _spelled(text: str, start: int, end: int, project: Project) -> Iterator[dict[str, str]]:
-    """The same text with a word that it may mean, where that is no longer refused, or only further on."""
-    offered = 0
+    """The same text with a word that it may mean: what is then accepted, or else what is refused only further on."""
+    further = []
     for word in dict.fromkeys(_WORD.findall(text[start:end])):
+        if word.upper() in _CLAUSES:
+            continue
         for near in _near_words(word, project):
             corrected = _replace(text, word, near)
-            if corrected == text or not _gets_further(corrected, start, project):
-                continue
-            yield {"take": f"sql {corrected}", "words": f"Use {near.strip(chr(34))}"}
-            offered += 1
-            if offered == _MOST:
-                return
+            if corrected != text and (progress := _progress(corrected, project)) > len(
+                _replace(text[:start], word, near)
+            ):
+                further.append((progress, {"take": f"sql {corrected}", "words": f"Use {near.strip(chr(34))}"}))
+    accepted = [offer for progress, offer in further if progress == math.inf]
+    yield from (accepted or [offer for _, offer in further])[:_MOST]
 
 
 def _replace(text: str, word: str, near: str) -> str:
@@ -90,14 +93,15 @@ def _alike(word: str, candidates: list[str]) -> list[str]:
     return [by_lower[each] for each in difflib.get_close_matches(word.lower()[:60], by_lower, n=_MOST, cutoff=_ALIKE)]
 
 
-def _gets_further(text: str, start: int, project: Project) -> bool:
+def _progress(text: str, project: Project) -> float:
+    """Where in a text a refusal points; nowhere in a text that is accepted."""
     try:
         parse_batch(text, project.versions.catalog())
     except Refused as problem:
-        return refusal_offset(problem, text) > start
+        return refusal_offset(problem, text)
     except DiscreetError:
-        return False
-    return True
+        return -1
+    return math.inf
 
 
 def refusal_offset(problem: Refused, text: str) -> int:

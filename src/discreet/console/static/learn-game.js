@@ -4,7 +4,7 @@ const march = slider("march", (value) => plain(value));
 const april = slider("april", (value) => plain(value));
 const times = slider("times", (value) => (value === 1 ? "once" : `${value} times`));
 const ledger = slider("ledger", (value) =>
-  ["new noise each time, and nobody counts", "new noise, until the budget is spent", "the stored answer, free"][value]);
+  ["new noise each time, without a limit", "new noise, until the budget is spent", "the stored answer, free"][value]);
 
 /** Within how much 95% of answers are. */
 function width(strength) {

@@ -200,13 +200,22 @@ def _horizontal_bar(bar: Bar, label: str, scale: Scale, middle: float, left: flo
         ]
     dots = zip(_spread(len(bar.dots), _THICK / 2), bar.dots, strict=True)
     parts += [_dot(scale.at(each), middle + aside) for aside, each in dots]
-    number = svg.shorten(bar.number_text, svg.WIDTH - right - 8)
+    number = _fit_number(bar.number_text, svg.WIDTH - right - 8)
     return svg.tag(
         "g",
         *parts,
         svg.text(left - 8, middle + 4, label, class_=_label(bar), anchor="end"),
         svg.text(svg.WIDTH, middle + 4, number, class_=_class("chart-number", bar), anchor="end"),
     )
+
+
+def _fit_number(number: str, room: float) -> str:
+    """The number with its interval, or without it: the whisker shows it, and half an interval says nothing.
+
+    >>> _fit_number("3,840 (3,440 to 4,180)", 100)
+    '3,840'
+    """
+    return number if svg.width(number) <= room else svg.shorten(number.partition(" (")[0], room)
 
 
 def _dot(x: float, y: float) -> Markup:

@@ -161,7 +161,7 @@ class _PlanReader:
         for name in (*plan.levels, *plan.invariants):
             if name not in names:
                 raise self._fault(f"there is no level {name[:60]!r}", hint=closest_name_hint(name, names))
-        if any(not _is_file_name(name) for name in names):
+        if any(not is_file_name(name) for name in names):
             raise self._fault(
                 "a level's name is used as a file name: use only letters, digits, - and _, and do not end it in _totals"
             )
@@ -277,6 +277,6 @@ class _PlanReader:
         return UsageError(f"{self.where}: {reason}", hint=hint)
 
 
-def _is_file_name(name: str) -> bool:
+def is_file_name(name: str) -> bool:
     plain = all(letter.isalnum() or letter in "-_" for letter in name)
     return plain and len(name) <= 60 and not name.lower().endswith("_totals")

@@ -45,9 +45,9 @@ def make() -> Lesson:
             "An arrow means that one column helps to guess the other, and not that it causes it. With K = 1 each "
             "column "
             "has one parent. With K = 2, income depends on education and age at once.",
-            "More parents know more and cost more: each table has more cells with fewer people, and every "
+            "More parents describe more and cost more: each table has more cells with fewer people, and every "
             "cell has the same noise. With few people a network of two parents is worse than one without arrows.",
-            "Without noise the tables tell on people. In a small table some combination has only one person, and the "
+            "Without noise the tables reveal people. In a small table some combination has only one person, and the "
             "share of its incomes is 0% or 100%: that is the person's income. Noise takes away this certainty. Then "
             "the "
             "rows are sampled from the noisy tables alone, and are free.",
@@ -135,12 +135,12 @@ def _errors() -> Figure:
             "chart": "lines",
             "title": "Percent of people that a network misplaces, at epsilon 1",
             "series": [{"name": name, "points": series} for name, series in zip(names, points, strict=True)],
-            "across": "people: 2 is 100, 3 is 1,000, 4 is 10,000",
+            "across": "people, as a power of 10 (3 is 1,000)",
             "up": "percent misplaced",
         },
         caption=f"Generated people of the notes' own network, {TURNS} times for each point, with Discreet's noise. "
         "Where "
-        "the lines cross, it begins to pay to count more.",
+        "the lines cross, counting more becomes better.",
         columns=("people", *names),
         rows=tuple(rows),
     )

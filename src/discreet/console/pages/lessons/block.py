@@ -33,16 +33,17 @@ def make() -> Lesson:
             "A census asks everybody and publishes only tables. The census of 2010 published nearly eight billion "
             "numbers about 308 million people: 25 numbers for each, although each was asked only ten questions.",
             f"Every number rules people out. Take the three men of the invented block below. If they all differ in "
-            f"age and nobody is older than {OLDEST}, there are {math.comb(OLDEST, MEN):,} possibilities. Their "
+            f"age and are between 1 and {OLDEST} years old, there are {math.comb(OLDEST, MEN):,} possibilities. Their "
             f"median age is {MEDIAN} and their mean age {MEAN}: {len(men)} are left (in one of them, two are 30). "
-            "The other numbers leave one.",
+            "The other numbers leave only one.",
             "Cells about fewer than three people are suppressed, to be careful. A suppressed cell also rules people "
             "out: it says that there are at most two. A computer lists every block that fits and proves that there is "
             "no other. The Census Bureau did this with its own tables of 2010, and changed how it publishes.",
             "The defence is noise. Its scale is set so that one person more or less is hardly noticed in the whole "
             "table. Then the numbers no longer fit each other, an attacker who allows for the noise is left with very "
             "many blocks, and no method does better. For seven people the table is then useless, and it has to be: "
-            "almost everything about seven people is about one of them. For a county, nobody would notice the noise.",
+            "almost everything about seven people is about one of them. For a county, the same noise "
+            "would be too small to matter.",
         ),
         figures=(_remaining(len(men)), _noisy()),
         verb="discreet attack census",

@@ -24,17 +24,18 @@ def make() -> Lesson:
     return Lesson(
         name="friends",
         title="Networks",
-        lead="The number of links looks harmless, and tells who knows whom, and who is there.",
+        lead="The number of links looks harmless, but it reveals who knows whom, and who is in the network.",
         paragraphs=(
             "A network of calls, friends or patients and doctors is published as a few numbers: its links, how many "
-            "people have at least so many links, its triangles. Two facts must stay hidden: that Alice and Bob are "
+            "people have at least a given number of links, its triangles. Two facts must stay hidden: that "
+            "Alice and Bob are "
             "connected, and that Alice is in the network at all.",
             "An attacker who knows everything else subtracts. If the number of links is one more than expected, Alice "
             f"and Bob are connected; if it is {LIMIT} more, Alice is there with her {LIMIT} links.",
             "The defence begins with a decision: is one link protected, or one person with all links? One link "
             "moves the "
-            "number of links by 1, a person by as many as they have. Noise that is made for a link hides "
-            f"links, and does not hide Alice: {LIMIT} links are far more than noise of scale 1.",
+            "number of links by 1, a person by as many as they have. Noise that is large enough for one link "
+            f"hides links, but it does not hide Alice: {LIMIT} links are far more than noise of scale 1.",
             "To protect persons, the number of links that one person can have must be limited, and the noise scaled to "
             f"the limit. At epsilon 1 the best guess is then right {percent(_best_guess(LIMIT, LIMIT))} of the "
             "time, and "

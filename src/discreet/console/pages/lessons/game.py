@@ -38,7 +38,7 @@ def make() -> Lesson:
             "But John left at the end of March, and whoever knows this subtracts: John's family earns more than a "
             "million.",
             "The first attack is differencing, and noise stops it: each count moves by at most 1 because of "
-            "John, and noise of scale 1 / epsilon hides that. The second attack asks again. Noise that is drawn anew "
+            "John, and noise of scale 1 / epsilon hides that. The second attack asks again. New noise each time "
             "averages out, so the price of an answer must be paid each time it is drawn.",
             "The ledger is the defence against both. It adds up what was spent and refuses what is beyond the limit, "
             "whoever asks. And it stores answers: the same question gets the same answer, free, and averaging "

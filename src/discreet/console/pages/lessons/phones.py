@@ -29,18 +29,20 @@ def make() -> Lesson:
             "A sketch sends every word to one of a few places, by a hash function. The phone writes a row of zeros "
             "with "
             "a single one at its word's place and then flips each bit with probability 1 / (1 + e^(epsilon / 2)): at "
-            f"epsilon {EPSILON} that is {percent(flipped)} of them. Apple collects emoji so. One row says next to "
+            f"epsilon {EPSILON} that is {percent(flipped)} of them. Apple collects emoji this way. "
+            "One row says next to "
             "nothing. "
-            "But of many rows, more have a one at the place of a common word, and the flips can be subtracted.",
-            "The attack is patience. Noise that is drawn anew each day averages out: after 28 reports of the same "
+            "But among many rows, the place of a common word has more ones than other places. The number of "
+            "flips that is expected can be subtracted.",
+            "The attack is patience. New noise each day averages out: after 28 reports of the same "
             "answer, the majority of a bit is usually the truth. So each donation has its own price, and a phone "
             "must limit how many it makes in a day and in all.",
-            "RAPPOR has another defence. The phone flips its bits once, keeps this row for ever, and adds a second "
+            "RAPPOR has another defence. The phone flips its bits once, keeps this row forever, and adds a second "
             "noise to each report. All its reports together then say no more than the row that it kept. But such "
             "reports "
             "can be recognized as coming from one phone.",
-            "Epsilon is what counts here, too. It has to be public: researchers who took Apple's software apart "
-            "were less alarmed by the noise than by the size of an epsilon that nobody had been told.",
+            "Epsilon must be public here, too. When researchers analysed Apple's software, the noise itself did not "
+            "worry them. What worried them was a large epsilon that Apple had not published.",
         ),
         figures=(_words(), _days()),
         verb='discreet survey new "What is your favourite emoji?" --words --epsilon 4',
