@@ -195,7 +195,16 @@ def _endless(pages: Sequence[Address]) -> Iterator[Address]:
     return itertools.cycle(pages)
 
 
-def costs_text(costs: Sequence[Cost], *, releases: int) -> str:
+def memory_text(taken: Sequence[tuple[int, float]]) -> str:
+    """Memory after so many requests."""
+    rows = "\n".join(f"| {number:,} | {mib:.1f} MiB |" for number, mib in taken)
+    return (
+        f"Private memory of the server over {taken[-1][0]:,} requests of all kinds by eight people: every page in turn, prices of "
+        f"ever new queries, and a charge in 100.\n\n| after | memory |\n|---:|---:|\n{rows}"
+    )
+
+
+def costs_text(costs: Sequence[Cost], *, releases: int, first_ms: float) -> str:
     """The table of pages, the dearest first, and which are over the limit."""
     over = [each.name for each in costs if each.worst_ms > LIMIT_MS]
     lines = [
@@ -207,5 +216,7 @@ def costs_text(costs: Sequence[Cost], *, releases: int) -> str:
     for each in sorted(costs, key=lambda cost: -cost.worst_ms):
         analyst = "" if each.analyst_ms is None else f"{each.analyst_ms:.0f}"
         lines.append(f"| {each.name} | {each.owner_ms:.0f} | {analyst} | {each.fresh_ms:.0f} |")
-    lines.append(f"\nOver the limit: {', '.join(over) or 'none'}.")
+    lines.append(
+        f"\nOver the limit: {', '.join(over) or 'none'}. The first visit of the answers after a start reads all of them: {first_ms:.0f} CPU ms."
+    )
     return "\n".join(lines)

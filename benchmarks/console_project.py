@@ -138,12 +138,13 @@ def make_history(folder: Path, *, releases: int) -> History:
     project, history, chance = discreet.open(folder), History(), random.Random(1)
     begin, step = _first_day() + timedelta(hours=1), timedelta(days=DAYS) / (2 * releases + 50)
     with _clock(begin, step):
-        ranges = range_tables.wish_of({"table": ("patients",), "column": ("age",), "epsilon": ("0.1",)})
-        history.ranges = _release_of(range_tables.measure_ranges(project, ranges, analyst="analyst 1"))
-        marginals = marginal_tables.wish_of(
-            {"table": ("patients",), "columns": ("disease", "ward"), "epsilon": ("0.1",)}
-        )
-        history.marginals = _release_of(marginal_tables.measure_marginals(project, marginals, analyst="analyst 2"))
+        for number in range(1 + releases // 50):  # the same again would be free
+            epsilon = (f"0.01{number + 1:04}",)
+            ranges = range_tables.wish_of({"table": ("patients",), "column": ("age",), "epsilon": epsilon})
+            history.ranges = _release_of(range_tables.measure_ranges(project, ranges, analyst="analyst 1"))
+            two = {"table": ("patients",), "columns": ("disease", "ward"), "epsilon": epsilon}
+            marginals = marginal_tables.wish_of(two)
+            history.marginals = _release_of(marginal_tables.measure_marginals(project, marginals, analyst="analyst 2"))
         plan = census_tables.wish_of({"plan": (PLAN,), "epsilon": ("0.1",)})
         publication = census_tables.publish_tables(project, plan, analyst="analyst 3", progress=lambda *_: None)
         history.publication = _release_of(publication)
@@ -151,8 +152,9 @@ def make_history(folder: Path, *, releases: int) -> History:
             fit = model_fit.fit_wish({"table": ("patients",), "epsilon": (epsilon,)})
             model = model_fit.fit_model(project, fit, analyst="analyst 4", progress=None)
             history.models.append(save_in_project(project.folder, model).name.removesuffix(".npz"))
-        batch = "select count(*) n from patients; select ward, count(*) n from patients group by ward"
-        history.batch = project.batch(batch, epsilon="0.05", analyst="analyst 5")[0].id
+        for _ in range(1 + releases // 50):
+            batch = "select count(*) n from patients; select ward, count(*) n from patients group by ward"
+            history.batch = project.batch(batch, epsilon="0.05", analyst="analyst 5")[0].id
         while len(project.ledger.state.charges) < releases:
             query, analyst = _query(chance), f"analyst {chance.randrange(NAMES) + 1}"
             answered = project.sql(query).ask(epsilon="0.01", fresh=True, analyst=analyst)
