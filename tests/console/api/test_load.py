@@ -27,7 +27,10 @@ def test_a_few_seconds_of_it(bench, tmp_path):
 
 
 @pytest.mark.deep  # a server, every page of it and a few seconds of load
-def test_every_page_of_a_short_history(bench, tmp_path):
+def test_every_page_of_a_short_history(bench, tmp_path, monkeypatch):
+    pages_module = importlib.import_module("console_pages")
+    monkeypatch.setattr(pages_module, "VISITS", 1)
+    monkeypatch.setattr(pages_module, "FRESH_VISITS", 1)
     long = bench.make_long(tmp_path, releases=20)
     pages = bench.addresses(long.history)
     with bench.ConsoleServer(long.folder, grid_ms=1) as server:
