@@ -360,3 +360,22 @@ def test_a_total_is_not_a_group_that_is_called_total(project):
     assert sorted(line.label for line in lines) == ["others", "total", "total"]
     for line, one, two in zip(lines, both.rows, half.rows, strict=True):
         assert (line.first[0], line.second[0]) == (one[1], two[1])
+
+
+def test_releases_are_read_together_as_they_are_one_by_one(project, release, other, monkeypatch):
+    from discreet.console import answer_index
+    from discreet.project import recall
+
+    charges = list(project.ledger.refresh().charges.values())
+    assert len(charges) > 1
+    one_by_one = [project.recall(charge.id) for charge in charges]
+    monkeypatch.setattr(recall, "_TOGETHER", 2)
+    assert list(recall.recall_releases([charge.id for charge in charges], ledger=project.ledger)) == one_by_one
+    monkeypatch.setattr(answer_index, "MOST", 1)
+    index = answer_index.AnswerIndex()
+    for _ in range(2):  # the second time one is remembered, and the rest is read again
+        entries = index.look_up(project, charges)
+        assert [(each.id, each.kind, each.texts) for each in entries] == [
+            (each.id, each.kind, each.texts) for each in one_by_one
+        ]
+    assert len(index._answers) == 1

@@ -8,7 +8,8 @@ import pytest
 from console.house import COOKIE, world
 from discreet.console.pages import odds
 from discreet.console.pages.budget_forecast import forecast_json
-from discreet.console.pages.budget_history import MOST_STEPS, BudgetChange, thin_changes
+from discreet.console.pages.budget_history import MOST_STEPS, BudgetChange, chart_steps, thin_changes
+from discreet.present.charts.chart_data import draw
 
 
 @pytest.fixture
@@ -286,3 +287,18 @@ def test_a_restored_ledger_is_read_anew(clinic, tmp_path):
     restore(path, tmp_path / "copy.db")
     with Ledger.open(path) as ledger:
         assert [act.kind for act in burning.changes_by_population(ledger)["people"]] == ["population", "charge", "gap"]
+
+
+def test_a_clock_that_was_set_back_does_not_break_the_chart():
+    """The ledger's order stands; times of the chart never fall."""
+    acts = [
+        BudgetChange(
+            when=f"2026-01-{day:02}T00:00:00+00:00", kind="charge", who="a", table="t", cost=Fraction(1),
+            remaining=Fraction(9 - number), limit=Fraction(9),
+        )
+        for number, day in enumerate((5, 3, 4, 7))
+    ]  # fmt: skip
+    steps = chart_steps(acts)
+    assert [each["when"][8:10] for each in steps] == ["05", "05", "05", "07"]
+    assert [each["remaining"] for each in steps] == [9, 8, 7, 6]
+    assert "<svg" in draw({"chart": "burn_down", "title": "t", "steps": steps, "forecast": None})

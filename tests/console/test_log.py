@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -108,3 +109,38 @@ def test_one_verification_at_a_time(clinic):
     with log._VERIFYING:
         found = clinic.browser("analyst").post("/log/verify")
     assert found.status_code == 429 and found.headers["retry-after"]
+
+
+def test_rows_that_are_far_apart_are_read_as_they_are(clinic, monkeypatch):
+    from discreet.console.pages import log_index
+
+    ledger = clinic.house.handle.project.ledger
+    entries = list(ledger.entries())
+    assert list(ledger.entries(after=3, most=2)) == entries[3:5] and list(ledger.entries(most=1)) == entries[:1]
+    for near in (0, 2, 50):
+        monkeypatch.setattr(log_index, "_NEAR", near)
+        for seqs in ([], [1], [2, 3, 9, 11, 12, len(entries)], list(range(1, len(entries) + 1))):
+            assert list(log_index.read_entries(ledger, seqs)) == [entries[seq - 1] for seq in seqs], (near, seqs)
+
+
+def test_the_index_reads_on_and_begins_anew_after_another_history(clinic):
+    from discreet.console.pages.log_index import LogIndex
+
+    class Part:
+        """A ledger as it was after so many entries."""
+
+        def __init__(self, entries):
+            self.rows, self.state, self.read = entries, clinic.house.handle.project.ledger.state, 0
+
+        def entries(self, after=None):
+            self.read = len(self.rows[after or 0 :])
+            return iter(self.rows[after or 0 :])
+
+    entries = list(clinic.house.handle.project.ledger.entries())
+    whole, index = LogIndex().rows(Part(entries)), LogIndex()
+    assert index.rows(Part(entries[:20])) == whole[:20]
+    later = Part(entries)
+    assert index.rows(later) == whole and later.read == len(entries) - 19, "the last one again, and what is new"
+    assert index.rows(Part(entries[:7])) == whole[:7], "a ledger that was restored"
+    others = [*entries[:6], replace(entries[6], digest="0" * 64), *entries[7:9]]
+    assert len(index.rows(Part(others))) == 9, "another row in the place of the last one"

@@ -7,11 +7,13 @@ is read again each time; what is finished does not change.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.console import public_facts
 from discreet.ledger.records import ChargeRecord
 from discreet.project.project import Project
+from discreet.project.recall import RecalledRelease, recall_releases
 
 #: Releases that are remembered, and letters of a question that can be searched.
 MOST, SEARCHED = 20_000, 2_000
@@ -35,30 +37,32 @@ class AnswerIndex:
         self._lock = threading.Lock()
         self._answers: dict[str, IndexedAnswer] = {}
 
-    def look_up(self, project: Project, charge: ChargeRecord) -> IndexedAnswer:
-        """The entry of a charge."""
-        entry = self._answers.get(charge.id)
-        if entry is not None:
-            return entry
-        recalled_release = project.recall(charge.id)
-        entry = IndexedAnswer(
-            id=charge.id,
-            kind=recalled_release.kind,
-            question=public_facts.query_excerpt(recalled_release, most=SEARCHED),
-            texts=recalled_release.texts,
-            is_readable=recalled_release.is_readable and recalled_release.lacks is None,
-        )
-        if recalled_release.lacks is None and recalled_release.kind not in ("unfinished", "stream"):
-            with self._lock:
-                if len(self._answers) >= MOST:
-                    self._answers.clear()
-                self._answers[charge.id] = entry
-        return entry
+    def look_up(self, project: Project, charges: Sequence[ChargeRecord]) -> list[IndexedAnswer]:
+        """The entry of each charge, in their order. What is not remembered is read together."""
+        entries = {charge.id: self._answers.get(charge.id) for charge in charges}
+        missing = [id_ for id_, entry in entries.items() if entry is None]
+        for recalled_release in recall_releases(missing, ledger=project.ledger):
+            entry = entries[recalled_release.id] = _entry_of(recalled_release)
+            if recalled_release.lacks is None and recalled_release.kind not in ("unfinished", "stream"):
+                with self._lock:
+                    if len(self._answers) < MOST:
+                        self._answers[entry.id] = entry
+        return [entry for entry in entries.values() if entry is not None]
 
     def close(self) -> None:
         """Forget all."""
         with self._lock:
             self._answers.clear()
+
+
+def _entry_of(recalled_release: RecalledRelease) -> IndexedAnswer:
+    return IndexedAnswer(
+        id=recalled_release.id,
+        kind=recalled_release.kind,
+        question=public_facts.query_excerpt(recalled_release, most=SEARCHED),
+        texts=recalled_release.texts,
+        is_readable=recalled_release.is_readable and recalled_release.lacks is None,
+    )
 
 
 def excerpt(text: str, most: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 
@@ -13,6 +14,23 @@ class PageTable:
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+
+
+class DeferredRows(Sequence[Sequence[Any]]):
+    """Rows that are made when they are first looked at: a .csv may have many more of them than its page."""
+
+    def __init__(self, make: Callable[[], Sequence[Sequence[Any]]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _rows(self) -> Sequence[Sequence[Any]]:
+        return self._make()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

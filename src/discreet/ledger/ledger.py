@@ -10,6 +10,7 @@ One file, long as it is: every act on a ledger stands here, each in a section of
 from __future__ import annotations
 
 import hmac
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -435,10 +436,10 @@ class Ledger:
         """A keyed digest of a private fact that the ledger must recognise again and must not tell."""
         return hmac.digest(self._journal.anchor.key, b"fact " + text.encode(), "sha256").hex()
 
-    def entries(self) -> Iterator[LedgerEntry]:
-        """Every entry, in order, for showing and exporting."""
+    def entries(self, *, after: int | None = None, most: int | None = None) -> Iterator[LedgerEntry]:
+        """Every entry, in order, for showing and exporting; or those after one, by its number, and so many at most."""
         with self._journal.section():
-            entries = list(self._journal.store.entries())
+            entries = list(itertools.islice(self._journal.store.entries(after=after), most))
         return iter(entries)
 
     # -- trust --------------------------------------------------------------------------------

@@ -570,7 +570,9 @@ class Project:
     @property
     def releases(self) -> list[RecalledRelease]:
         """All releases, newest first, without their numbers: `release` reads one back. Free."""
-        return [self.recall(release) for release in reversed(list(self.ledger.refresh().charges))]
+        from discreet.project.recall import recall_releases
+
+        return list(recall_releases(list(reversed(self.ledger.refresh().charges)), ledger=self.ledger))
 
     def ledger_table(self, name: str) -> Table:
         """A declared table as the ledger has it: an edit of its population or person has no effect until `refresh`."""

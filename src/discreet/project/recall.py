@@ -8,7 +8,7 @@ post-processing: it sees noisy values and public facts alone, charges nothing an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -73,6 +73,9 @@ _LACKS: Mapping[Lacks, str] = {
     "failed": "charged, but failed",
 }
 
+#: Releases that are read at a time.
+_TOGETHER = 200
+
 #: Releases of networks.
 _NETWORKS = ("graph", "graph model")
 
@@ -118,17 +121,32 @@ class RecalledRelease:
 def recall_release(id_: str, *, ledger: Ledger) -> RecalledRelease:
     """What the ledger says of a release of any kind."""
     state = ledger.refresh()
-    charge = state.charges.get(id_)
-    if charge is None:
+    if id_ not in state.charges:
         raise no_release(id_)
+    return next(recall_releases([id_], ledger=ledger))
+
+
+def recall_releases(ids: Sequence[str], *, ledger: Ledger) -> Iterator[RecalledRelease]:
+    """What the ledger says of charges that it has, in their order. They are read in groups: reading one by one would
+    look at the end of the ledger for each.
+    """
+    for first in range(0, len(ids), _TOGETHER):
+        group, state = ids[first : first + _TOGETHER], ledger.state
+        texts = ledger.stored_texts([id_ for id_ in group if id_ in state.answers and id_ not in state.streams])
+        yield from (_recall(state.charges[id_], state, texts.get(id_)) for id_ in group)
+
+
+def _recall(charge: ChargeRecord, state: LedgerState, stored_text: str | None) -> RecalledRelease:
+    """A release by what is stored under its charge; None where nothing is, or where it is a stream's."""
+    id_ = charge.id
     if id_ in state.streams:
         stream = state.streams[id_]
         about = {"name": stream.name, "rows": len(stream.rows), "count": stream.count, "closed": stream.closed}
         return _recalled_release(charge, "stream", stream.event, about=about)
     reservation = state.reservations.get(id_)
-    if id_ not in state.answers:
+    if stored_text is None:
         return _recalled_release(charge, "unfinished", None if reservation is None else reservation.event)
-    stored_answer = json.loads(ledger.answer(id_))
+    stored_answer = json.loads(stored_text)
     if reservation is not None:
         kind = str(stored_answer.get("kind", "other"))
         recalled_release = _recalled_release(

@@ -84,10 +84,11 @@ def index(context: RequestContext) -> HandlerResponse:
 def answer_lines(context: RequestContext) -> list[Line]:
     """Every release with its question and its note, the newest first."""
     project, notes = context.handle.project, context.people.notes.all()
-    index_of_answers = answer_index_of(context.handle)
+    charges = list(public_facts.charges(project))
+    entries = answer_index_of(context.handle).look_up(project, charges)
     return [
-        (charge, index_of_answers.look_up(project, charge), notes.get(charge.id, AnswerNote(release=charge.id)))
-        for charge in public_facts.charges(project)
+        (charge, entry, notes.get(charge.id) or AnswerNote(release=charge.id))
+        for charge, entry in zip(charges, entries, strict=True)
     ]
 
 
@@ -105,6 +106,8 @@ def _matches(line: Line, wish: Mapping[str, str]) -> bool:
         return False
     if wish["tag"] and wish["tag"] not in note.tags:
         return False
+    if not wish["q"]:
+        return True
     parts = (
         charge.id,
         charge.table,

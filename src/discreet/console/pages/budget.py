@@ -11,7 +11,7 @@ from discreet.console import public_facts
 from discreet.console.error_responses import error_json, error_report_of
 from discreet.console.pages import odds
 from discreet.console.pages.budget_forecast import forecast_json
-from discreet.console.pages.budget_history import NOBODY, BudgetChange, budget_history_of, thin_changes
+from discreet.console.pages.budget_history import NOBODY, BudgetChange, budget_history_of, chart_steps, thin_changes
 from discreet.console.people.budget_requests import BudgetRequest
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect
@@ -88,7 +88,7 @@ def _populations(context: RequestContext) -> list[dict[str, Any]]:
             "chart": {
                 "chart": "burn_down",
                 "title": f"Remaining budget of {table.population}",
-                "steps": [each.chart_step() for each in thin_changes(own)],
+                "steps": chart_steps(thin_changes(own)),
                 "forecast": forecast["line"],
             },
             "forecast": forecast,
@@ -103,24 +103,28 @@ def _spending_by_analyst(acts: list[BudgetChange], now: datetime) -> list[dict[s
     """Who paid what, in each window and in all. What each query cost the budget adds up."""
     payers = {act.payer: act.kind == "charge" for act in acts if act.kind == "charge" or act.cost}
     names = sorted(payers, key=lambda name: (not payers[name], name == NOBODY, name.casefold()))
-    return [{"who": name, "windows": _windows_json([act for act in acts if act.payer == name], now)} for name in names]
+    own: dict[str, list[BudgetChange]] = {name: [] for name in names}
+    for act in acts:
+        if act.payer in own:
+            own[act.payer].append(act)
+    return [{"who": name, "windows": _windows_json(own[name], now)} for name in names]
 
 
 def _windows_json(acts: list[BudgetChange], now: datetime) -> dict[str, Any]:
-    return {_window(days): _spent_json([act for act in acts if _within(act, now, days)]) for days in (*WINDOWS, None)}
+    """Sums of each window. An act is added once, to the shortest window that it is in; longer ones go on from there."""
+    rest = [(datetime.fromisoformat(act.when), act) for act in acts]
+    data, spent, questions = {}, Fraction(0), 0
+    for days in (*WINDOWS, None):
+        within = [act for when, act in rest if days is None or when >= now - timedelta(days=days)]
+        rest = [(when, act) for when, act in rest if days is not None and when < now - timedelta(days=days)]
+        spent += sum((act.cost for act in within if act.cost), Fraction(0))
+        questions += sum(act.kind == "charge" for act in within)
+        data[_window(days)] = {"questions": questions, "epsilon": exact.as_float(spent, up=True)}
+    return data
 
 
 def _window(days: int | None) -> str:
     return "lifetime" if days is None else f"{days} days"
-
-
-def _within(act: BudgetChange, now: datetime, days: int | None) -> bool:
-    return days is None or datetime.fromisoformat(act.when) >= now - timedelta(days=days)
-
-
-def _spent_json(acts: list[BudgetChange]) -> dict[str, Any]:
-    total = sum((act.cost for act in acts), Fraction(0))
-    return {"questions": sum(act.kind == "charge" for act in acts), "epsilon": exact.as_float(total, up=True)}
 
 
 def _open_request(context: RequestContext, request: BudgetRequest) -> dict[str, Any]:

@@ -6,6 +6,7 @@ nobody's business.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -43,15 +44,6 @@ class BudgetChange:
         """Under which name its cost is summed up."""
         return self.who or _OWNER_ACTS.get(self.kind, "the owner")
 
-    def chart_step(self) -> dict[str, Any]:
-        """As a step of the chart."""
-        return {
-            "when": self.when,
-            "remaining": exact.as_float(self.remaining, up=False),
-            "limit": exact.as_float(self.limit, up=True),
-            "who": self.who,
-        }
-
 
 class BudgetHistory:
     """The acts of each population, as far as the ledger was read."""
@@ -64,11 +56,12 @@ class BudgetHistory:
     def changes_by_population(self, ledger: Ledger) -> dict[str, list[BudgetChange]]:
         """Every act that moved a budget, in order, by population."""
         with self._lock:
-            entries = list(ledger.entries())
-            rows_read = self._state.seq
-            if rows_read > len(entries) or (rows_read and entries[rows_read - 1].digest != self._state.digest):
-                self._state, self._changes, rows_read = LedgerState(), {}, 0  # another history: a ledger was restored
-            for entry in entries[rows_read:]:
+            seen = self._state.seq
+            entries = list(ledger.entries(after=seen - 1 if seen else None))  # the last one that was read comes again
+            if seen and (not entries or entries.pop(0).digest != self._state.digest):
+                self._state, self._changes = LedgerState(), {}  # another history: a ledger was restored
+                entries = list(ledger.entries())
+            for entry in entries:
                 self._state.apply(entry)
                 self._apply_entry(entry)
             return {name: list(acts) for name, acts in self._changes.items()}
@@ -115,3 +108,17 @@ def thin_changes(acts: Sequence[BudgetChange]) -> list[BudgetChange]:
     """So many that they can be seen: of neighbours the last one."""
     size = -(-len(acts) // MOST_STEPS) or 1
     return [acts[min(place + size, len(acts)) - 1] for place in range(0, len(acts), size)]
+
+
+def chart_steps(acts: Sequence[BudgetChange]) -> list[dict[str, Any]]:
+    """The steps of the chart. They come in the order of the ledger: where a clock was set back, time stands still."""
+    moments = itertools.accumulate((act.when for act in acts), max)
+    return [
+        {
+            "when": when,
+            "remaining": exact.as_float(act.remaining, up=False),
+            "limit": exact.as_float(act.limit, up=True),
+            "who": act.who,
+        }
+        for when, act in zip(moments, acts, strict=True)
+    ]

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from discreet.accounting import events
@@ -19,6 +19,7 @@ from discreet.bundle.registry_card import card_of
 from discreet.bundle.signing_key import Signer, fingerprint
 from discreet.console.people.publications import Publication
 from discreet.console.request_context import RequestContext
+from discreet.errors import no_release
 from discreet.ledger.state import LedgerState
 from discreet.project.folder import refuse_state_inside
 from discreet.project.project import Project
@@ -26,6 +27,8 @@ from discreet.project.recall import RecalledRelease
 
 #: So many bundles are kept at once, and what the ledger says is taken for new so long.
 MOST = 64
+#: And what so many forms show before anything is published.
+MOST_CONTENTS = 8
 STALE_S = 2.0
 
 #: The fields of the form, with what is said beside each.
@@ -67,6 +70,7 @@ class BundleCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._bundles: OrderedDict[str, PublishedBundle] = OrderedDict()
+        self._contents: OrderedDict[str, BundleContent] = OrderedDict()
         self._recalled_releases: dict[str, RecalledRelease] = {}
         self._refreshed_at = -STALE_S
 
@@ -109,10 +113,27 @@ class BundleCache:
                 self._bundles.popitem(last=False)
         return new_bundle
 
+    def content(self, project: Project, release: str) -> BundleContent:
+        """What a bundle of a release would hold, without what people tell: it takes the whole ledger up to then."""
+        state = project.ledger.refresh()
+        if release not in state.charges:
+            raise no_release(release)
+        key = json.dumps([release, _guarantee_state(state, release)], sort_keys=True)
+        with self._lock:
+            content = self._contents.get(key)
+        if content is None:
+            content = content_of(project, release)
+            with self._lock:
+                self._contents[key] = content
+                while len(self._contents) > MOST_CONTENTS:
+                    self._contents.popitem(last=False)
+        return content
+
     def close(self) -> None:
         """Forget them."""
         with self._lock:
             self._bundles.clear()
+            self._contents.clear()
 
 
 def bundle_of(context: RequestContext, publication: Publication) -> PublishedBundle:
@@ -120,9 +141,12 @@ def bundle_of(context: RequestContext, publication: Publication) -> PublishedBun
     return bundle_cache_of(context).find(context.handle.project, publication)
 
 
-def content_with_card(project: Project, release: str, form_texts: Mapping[str, str]) -> tuple[BundleContent, Any]:
-    """What a bundle would hold with these fields, and its card. Nothing is signed or kept."""
-    content = content_of(project, release, about_of(form_texts))
+def content_with_card(
+    context: RequestContext, release: str, form_texts: Mapping[str, str]
+) -> tuple[BundleContent, Any]:
+    """What a bundle would hold with these fields, and its card. Nothing is signed, and no fields are kept."""
+    content = bundle_cache_of(context).content(context.handle.project, release)
+    content = replace(content, about=about_of(form_texts))
     return content, card_of(content)
 
 
@@ -156,13 +180,17 @@ def _make_bundle(project: Project, publication: Publication) -> PublishedBundle:
 
 def _cache_key(state: LedgerState, publication: Publication) -> str:
     """What a bundle depends on: see `bundle.content`. The ledger goes on with every question; these seldom do."""
-    account = state.account(state.charges[publication.release].population)
+    guarantee_state = _guarantee_state(state, publication.release)
+    return json.dumps([publication.release, dict(publication.fields), guarantee_state], sort_keys=True)
+
+
+def _guarantee_state(state: LedgerState, release: str) -> list[Any]:
+    account = state.account(state.charges[release].population)
     sealed = None if account.sealed is None else account.sealed.to_data()
-    guarantee_state = [
+    return [
         account.guarantee.to_data(),
         account.invariant,
         sealed,
         len(state.gap_seqs),
         len(state.invariants),
     ]
-    return json.dumps([publication.release, dict(publication.fields), guarantee_state], sort_keys=True)

@@ -18,9 +18,9 @@ from discreet.console.population_meters import population_meters, table_lines
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, JsonData, Page, PageTable, Redirect
 from discreet.console.routes import Route
-from discreet.ledger.records import ChargeRecord
 from discreet.project.budget import limit_difference, outdated_budget_line
 from discreet.project.project import Project
+from discreet.project.recall import RecalledRelease, recall_releases
 from discreet.schema.schema import Table
 
 LATEST = 8
@@ -39,7 +39,8 @@ def show(context: RequestContext) -> HandlerResponse:
     project = context.handle.project
     tables = [_table(project, line) for line in table_lines(project)]
     notes = context.people.notes.all()
-    latest = [_answer(project, each, notes) for each in itertools.islice(public_facts.charges(project), LATEST)]
+    newest = [charge.id for charge in itertools.islice(public_facts.charges(project), LATEST)]
+    latest = [_answer(project, each, notes) for each in recall_releases(newest, ledger=project.ledger)]
     owner = context.visitor.role == "owner"
     private = [table for table in project.file.tables.values() if not table.public]
     warnings = [line for table in private for line in _file_warnings(project, table)] if owner else []
@@ -80,12 +81,12 @@ def _table(project: Project, line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer(project: Project, charge: ChargeRecord, notes: Mapping[str, AnswerNote]) -> dict[str, Any]:
+def _answer(project: Project, recalled_release: RecalledRelease, notes: Mapping[str, AnswerNote]) -> dict[str, Any]:
     """An answer in the list: its name or its question stands there, for its id says nothing to people."""
     return {
-        **public_facts.charge_json(project, charge),
-        "name": notes[charge.id].name if charge.id in notes else "",
-        "asked": public_facts.query_excerpt(project.recall(charge.id), most=SHOWN),
+        **public_facts.charge_json(project, recalled_release.charge),
+        "name": notes[recalled_release.id].name if recalled_release.id in notes else "",
+        "asked": public_facts.query_excerpt(recalled_release, most=SHOWN),
     }
 
 

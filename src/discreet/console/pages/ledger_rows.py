@@ -25,20 +25,34 @@ _HIDDEN = "forget"
 def row_json(entry: LedgerEntry, state: LedgerState, *, owner: bool) -> dict[str, Any]:
     """A row as JSON data."""
     body = entry.data()
-    hidden = entry.kind == _HIDDEN and not owner
+    kind = shown_kind(entry.kind, owner=owner)
+    hidden = kind != entry.kind
     charge = state.charge_of(body)
-    table = body.get("table") or (charge.table if charge is not None else None)
+    table, analyst = row_subject(entry, state)
     row_data = {
         "row": entry.seq,
-        "kind": "owner" if hidden else entry.kind,
+        "kind": kind,
         "time": _time(entry, state, owner=owner),
         "table": None if hidden else table,
-        "analyst": body.get("analyst") or (charge.analyst if charge is not None else None),
+        "analyst": analyst,
         "release": charge.id if charge is not None else None,
         "epsilon": exact.as_float(exact.read(body["price"]), up=True) if entry.kind == "charge" else None,
         "words": "an act of the owner" if hidden else row_sentence(entry.kind, body),
     }
     return row_data | ({"digest": public_digest(entry, state)} if owner else {})
+
+
+def shown_kind(kind: str, *, owner: bool) -> str:
+    """What kind of row others than owners see; where it is another one, they do not see its table."""
+    return "owner" if kind == _HIDDEN and not owner else kind
+
+
+def row_subject(entry: LedgerEntry, state: LedgerState) -> tuple[str | None, str | None]:
+    """The table and the analyst that a row is about: its own, or those of its charge."""
+    body = entry.data()
+    charge = state.charge_of(body)
+    of_charge = (None, None) if charge is None else (charge.table, charge.analyst)
+    return body.get("table") or of_charge[0], body.get("analyst") or of_charge[1]
 
 
 def _time(entry: LedgerEntry, state: LedgerState, *, owner: bool) -> str | None:

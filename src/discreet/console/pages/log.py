@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.console.pages import ledger_rows
+from discreet.console.pages.log_index import IndexedRow, LogIndex, read_entries
 from discreet.console.render import text
 from discreet.console.request_context import RequestContext
-from discreet.console.responses import Download, HandlerResponse, Page, PageTable, RequestDenied
+from discreet.console.responses import DeferredRows, Download, HandlerResponse, Page, PageTable, RequestDenied
 from discreet.console.routes import Route
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.state import LedgerState
@@ -44,18 +46,24 @@ def verify(context: RequestContext) -> HandlerResponse:
 
 
 def _page(context: RequestContext, verified: dict[str, Any] | None) -> Page:
-    owner, state, ledger_entries = context.visitor.may("owner"), *_rows(context)
+    owner, ledger = context.visitor.may("owner"), context.handle.project.ledger
+    state = ledger.refresh()
     filters = {name: context.query_text(name).strip() for name in ("table", "kind", "analyst")}
-    lines = [ledger_rows.row_json(entry, state, owner=owner) for entry in reversed(ledger_entries)]
+    lines = [_subject(row, owner=owner) for row in context.handle.singleton(LogIndex, LogIndex).rows(ledger)]
     shown = [
-        each
-        for each in lines
+        each["row"]
+        for each in reversed(lines)
         if all(not filter_text or each[name] == filter_text for name, filter_text in filters.items())
     ]
+
+    def read(numbers: Sequence[int]) -> list[dict[str, Any]]:
+        entries = reversed(list(read_entries(ledger, numbers[::-1])))
+        return [ledger_rows.row_json(entry, state, owner=owner) for entry in entries]
+
     pages = max(1, -(-len(shown) // EACH))
     page = min(_page_number(context), pages)
     data = {
-        "rows": shown[(page - 1) * EACH : page * EACH],
+        "rows": read(shown[(page - 1) * EACH : page * EACH]),
         "count": len(shown),
         "page": page,
         "pages": pages,
@@ -68,8 +76,14 @@ def _page(context: RequestContext, verified: dict[str, Any] | None) -> Page:
     }
     columns = ("row", "kind", "time", "table", "analyst", "release", "epsilon", "words")
     most = shown[: context.settings.most_rows]
-    grid = PageTable(columns=columns, rows=[[each[name] for name in columns] for each in most])
-    return Page(template="log.html", data=data, table=grid)
+    rows = DeferredRows(lambda: [[each[name] for name in columns] for each in read(most)])
+    return Page(template="log.html", data=data, table=PageTable(columns=columns, rows=rows))
+
+
+def _subject(row: IndexedRow, *, owner: bool) -> dict[str, Any]:
+    """What a filter compares: what the visitor sees of a row."""
+    kind = ledger_rows.shown_kind(row.kind, owner=owner)
+    return {"row": row.seq, "kind": kind, "table": row.table if kind == row.kind else None, "analyst": row.analyst}
 
 
 def export(context: RequestContext) -> HandlerResponse:

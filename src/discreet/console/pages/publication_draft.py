@@ -19,7 +19,7 @@ _LASTING = ("intended_use", "curators", "region", "sector", "sources", "registry
 def suggested_fields(context: RequestContext, release: str) -> tuple[dict[str, str], str]:
     """The fields of a release that is not published yet, and a sentence that says where they are from."""
     try:
-        content, _ = content_with_card(context.handle.project, release, {})
+        content, _ = content_with_card(context, release, {})
     except DiscreetError:  # said again, with its reason, where somebody publishes it
         return dict.fromkeys(FIELDS, ""), ""
     last = _last_publication(context, content.table)
@@ -73,7 +73,7 @@ def _listed(names: list[str]) -> str:
 def preview_json(context: RequestContext, release: str, form_texts: Mapping[str, str]) -> dict[str, Any] | None:
     """The card as these fields would make it; None where they are wrong."""
     try:
-        content, card = content_with_card(context.handle.project, release, form_texts)
+        content, card = content_with_card(context, release, form_texts)
     except DiscreetError:
         return None
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Collection
 from typing import Any
 
@@ -12,7 +13,7 @@ from discreet.console.render import csv_of, text
 from discreet.console.responses import Download, NotFound, PageTable
 from discreet.errors import UsageError
 from discreet.project.project import Project
-from discreet.project.recall import RecalledRelease
+from discreet.project.recall import RecalledRelease, recall_releases
 
 #: So many are listed, the newest first.
 LISTED = 200
@@ -22,15 +23,9 @@ FORMATS = ("csv", "parquet", "json")
 def list_releases(project: Project, kinds: Collection[str]) -> list[dict[str, Any]]:
     """The newest releases of some kinds."""
     state = project.ledger.refresh()
-    lines: list[dict[str, Any]] = []
-    for charge in public_facts.charges(project):
-        if charge.id in state.reservations and charge.id in state.answers:
-            recalled_release = project.recall(charge.id)
-            if recalled_release.kind in kinds:
-                lines.append(release_line(project, recalled_release))
-        if len(lines) == LISTED:
-            break
-    return lines
+    ids = [id_ for id_ in reversed(state.charges) if id_ in state.reservations and id_ in state.answers]
+    releases = (each for each in recall_releases(ids, ledger=project.ledger) if each.kind in kinds)
+    return [release_line(project, each) for each in itertools.islice(releases, LISTED)]
 
 
 def release_line(project: Project, recalled_release: RecalledRelease) -> dict[str, Any]:

@@ -180,6 +180,11 @@ class Ranges:
         rising[0] = 0.0
         return np.asarray(rising)
 
+    @cached_property
+    def _tested_widths(self) -> dict[tuple[int, Fraction], Floats]:
+        """The bounds of both parts at a cell: other quantiles, and the other end of one, are tested there as well."""
+        return {}
+
     def _quantile_ends(self, fraction: float, place: int, confidence: Fraction) -> tuple[int, int]:
         """The first and the last cell that may hold the quantile.
 
@@ -217,9 +222,11 @@ class Ranges:
         """F(c) - q N = (1 - q) F(c) - q (N - F(c)), and a bound on its noise: the bounds of both parts."""
         last = self.ruler.cells - 1
         below, above = self._sums[cell + 1], self._sums[-1] - self._sums[cell + 1]
-        lows = np.array([0, min(cell + 1, last)])
-        highs = np.array([cell, last])
-        widths = self.solver.half_widths(lows, highs, self.law, level)
+        widths = self._tested_widths.get((cell, level))
+        if widths is None:
+            lows = np.array([0, min(cell + 1, last)])
+            highs = np.array([cell, last])
+            widths = self._tested_widths[cell, level] = self.solver.half_widths(lows, highs, self.law, level)
         width = (1 - fraction) * widths[0] + (fraction * widths[1] if cell < last else 0.0)
         return (1 - fraction) * below - fraction * above, float(width)
 
