@@ -73,7 +73,7 @@ def test_a_query_and_a_table_lead_to_what_came_of_them_and_say_what_they_cost(cl
     again = listed(browser, "ended", kind="statistics")[0]
     assert again["charged"]["words"] == "nothing" and again["to"] == ranges
     assert not bob(clinic).get("/jobs.json").json()["ended"]
-    assert {each["person"] for each in listed(clinic.browser("owner"), "ended")} == {"ann"}
+    assert "ann" in {each["person"] for each in listed(clinic.browser("owner"), "ended")}
 
 
 def test_a_refused_charge_is_not_told_as_a_charge(clinic, queue):

@@ -268,7 +268,7 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
         page.keyboard.type("sel", delay=20)
         words = page.get_by_role("listbox", name="Suggestions")
         expect(words.get_by_role("option", name="SELECT")).to_be_visible()
-        press("ArrowDown")
+        _choose_first(page)
         chosen = words.get_by_role("option", name="SELECT")
         expect(chosen).to_have_attribute("aria-selected", "true")
         assert field.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
@@ -277,18 +277,28 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
         expect(words).to_be_hidden()
         page.keyboard.type(" count(*) AS n FROM pat", delay=10)
         expect(words.get_by_role("option").first).to_contain_text("patients")
-        press("ArrowDown")
+        _choose_first(page)
         press("Tab")  # takes the word, and stays
         expect(field).to_be_focused()
         page.keyboard.type(" WHERE disease = 'mu", delay=10)
         expect(words.get_by_role("option").first).to_contain_text("mumps")
-        press("ArrowDown")
+        _choose_first(page)
         press("Enter")
         expect(page.locator("#sql")).to_have_value("SELECT count(*) AS n FROM patients WHERE disease = 'mumps'")
         press("Escape")
         _tab_to_ask(page)
         press("Enter")
         expect(page).to_have_url(re.compile(r"/a/r-"))
+
+
+def _choose_first(page: Page) -> None:
+    """Arrow down, until a suggestion is chosen: while they are looked up again, the arrow belongs to the text."""
+    chosen = page.get_by_role("listbox", name="Suggestions").get_by_role("option", selected=True)
+    for _ in range(50):
+        page.keyboard.press("ArrowDown")
+        if chosen.count():
+            return
+    expect(chosen).to_be_visible()
 
 
 def _tab_to_ask(page: Page) -> None:

@@ -65,11 +65,17 @@ const pointed = cm.StateField.define({
  * style, which the content security policy forbids. */
 const typedOver = cm.EditorView.domEventHandlers({
   beforeinput(event, view) {
-    const { from, to } = view.state.selection.main;
-    if (event.inputType !== "insertText" || !event.data || from === to || event.isComposing) return false;
-    const insert = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type" });
+    if (event.inputType !== "insertText" || !event.data || event.isComposing) return false;
+    // What the browser would replace: the editor hears of a new selection a moment later.
+    const [range] = event.getTargetRanges();
+    const { from, to } = range
+      ? { from: view.posAtDOM(range.startContainer, range.startOffset), to: view.posAtDOM(range.endContainer, range.endOffset) }
+      : view.state.selection.main;
+    if (from === to) return false;
+    const edit = { changes: { from, to, insert: event.data }, selection: { anchor: from + event.data.length } };
+    const insert = () => view.state.update({ ...edit, userEvent: "input.type" });
     const isTaken = view.state.facet(cm.EditorView.inputHandler).some((handler) => handler(view, from, to, event.data, insert));
-    if (!isTaken) view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    if (!isTaken) view.dispatch({ ...edit, userEvent: "input.type", scrollIntoView: true });
     event.preventDefault();
     return true;
   },
