@@ -10,7 +10,7 @@ import discreet
 from discreet.accounting.events import ReservationEvent
 from discreet.engines.network.edge_labels import edge_labels, label_pairs
 from discreet.engines.network.exact_graph import ExactGraph
-from discreet.errors import Refused
+from discreet.errors import UsageError
 from discreet.graph.graph_estimates import CONFIDENCE
 from discreet.graph.graph_shape import GraphShape
 from discreet.graph.graph_statistics import Edges, LabelMixing, TraitMixing, apply_statistics
@@ -154,14 +154,16 @@ def test_the_interval_of_homophily_holds_whenever_both_counts_do():
             assert low - 1e-12 <= same / (same + different) <= high + 1e-12
 
 
-def test_an_attribute_that_lies_elsewhere_is_refused_before_it_is_paid_for(tmp_path):
-    """Edges are read from files of ours, and so is what their nodes are: else a draw would fail after its charge."""
+def test_an_attribute_on_a_server_that_is_gone_is_refused_before_it_is_paid_for(tmp_path):
+    """What nodes are may lie elsewhere; if nobody can be reached there, a draw would fail after its charge."""
     project = project_of(tmp_path / "p")
     toml = tmp_path / "p" / "discreet.toml"
     elsewhere = 'person = "id"\nengine = "postgresql://nobody@localhost:1/none"'
     toml.write_text(toml.read_text().replace('person = "id"', elsewhere))
     project = discreet.open(tmp_path / "p")
     entries = len(list(project.ledger.entries()))
-    with pytest.raises(Refused, match="'members' is on postgresql"):
-        project.graph("ties", nodes="members", by="colour").plan(epsilon=1, only="mixing")
+    network = project.graph("ties", nodes="members", by="colour")
+    assert network.plan(epsilon=1, only="mixing")
+    with pytest.raises(UsageError, match=r"cannot be reached|could not be made"):
+        network.stats(epsilon=1, only="mixing")
     assert len(list(project.ledger.entries())) == entries
