@@ -69,7 +69,6 @@ def addresses(history: History) -> list[Address]:
         Address(name="ask", path="/ask"),
         Address(name="ask, from an answer", path=f"/ask?release={some}"),
         Address(name="price", path="/ask/price", form=price),
-        Address(name="open queries", path="/ask/open"),
         Address(name="history", path="/ask/history"),
         Address(name="jobs", path="/jobs"),
         Address(name="budget", path="/budget"),
