@@ -33,7 +33,7 @@ def test_the_box_rescues_few_questions():
     chance = np.random.default_rng(1)
     secret = chance.random(400) < 0.5
     asked = random_subsets(400, 400, chance)
-    answers = AnswerNoise(multiple=0.1).add_noise((asked @ secret.astype(np.float32)).astype(float), 400, chance)
+    answers = AnswerNoise(multiple=0.1).perturb((asked @ secret.astype(np.float32)).astype(float), 400, chance)
     plain = np.linalg.solve(asked.astype(float), answers) > 0.5
     boxed = least_squares.round_to_bits(asked, answers, least_squares.estimate(asked, answers))
     assert np.mean(plain == secret) < 0.8
