@@ -29,7 +29,7 @@ def figures() -> list[tuple[str, float, float]]:
 
 
 def _hadamard(chance: np.random.Generator) -> float:
-    answers = AnswerNoise(multiple=0.25).add_noise(hadamard.counts(chance.random(2_048) < 0.5), 2_048, chance)
+    answers = AnswerNoise(multiple=0.25).perturb(hadamard.counts(chance.random(2_048) < 0.5), 2_048, chance)
     began = time.process_time()
     for _ in range(100):
         hadamard.estimate(answers, 2_048)
