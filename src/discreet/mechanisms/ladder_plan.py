@@ -57,7 +57,7 @@ class LadderPlan:
 
     >>> plan = LadderPlan(epsilon=Fraction(4, 5), step=1, is_pure=True)
     >>> [(ladder.floor, ladder.decay) for ladder in (plan.above(-3), plan.above(9), plan.above(1000))]
-    [(9, Fraction(181, 256)), (14, Fraction(471, 640)), (1014, Fraction(511, 640))]
+    [(9, Fraction(181, 256)), (14, Fraction(471, 640)), (1005, Fraction(511, 640))]
     """
 
     epsilon: Fraction
