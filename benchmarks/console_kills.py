@@ -108,6 +108,7 @@ def run_kills(folder: Path, sessions: Sequence[Session], *, kills: int) -> KillR
         server.wait_until_ready()
         run = KillRun(kills=kills, before=before, after=before)
         for program in programs:
+            program.client.close()  # its connection was to the server that is gone
             run.answered |= program.answered
             run.odd += program.odd
             for key in program.left:
