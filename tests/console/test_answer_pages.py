@@ -248,6 +248,17 @@ def test_after_new_data_one_asks_again_and_compares(tmp_path):
 # -- one's own history -----------------------------------------------------------------------------
 
 
+def test_a_note_does_not_overwrite_one_that_its_writer_never_saw(clinic, release):
+    ann, owner, path = clinic.browser("analyst"), clinic.browser("owner"), f"/a/{release.id}"
+    shown = re.search(r'name="shown" value="([0-9a-f]{16})"', ann.get(path).text)[1]
+    assert owner.post(f"{path}/notes", {"name": "By the owner", "shown": shown}).status_code == 303
+    late = ann.post(f"{path}/notes", {"name": "By ann", "shown": shown})
+    assert late.status_code == 400 and "after you opened the page" in late.text
+    assert clinic.house.people.notes.find(release.id).name == "By the owner"
+    again = re.search(r'name="shown" value="([0-9a-f]{16})"', ann.get(path).text)[1]
+    assert again != shown and ann.post(f"{path}/notes", {"shown": again}).status_code == 303
+
+
 def test_what_was_refused_is_its_authors_alone(clinic):
     ann, bea, owner = clinic.browser("analyst"), another(clinic, "bea"), clinic.browser("owner")
     secret = "SELECT zzsecret FROM patients"

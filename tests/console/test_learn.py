@@ -6,6 +6,7 @@ import math
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from discreet import console
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.console import manual_pages, render
 from discreet.console.assets import assets_digest
-from discreet.console.pages import lessons
+from discreet.console.pages import learn, lessons
 from discreet.console.pages.lessons import anonymity, bayes, block, composition, friends, game, phones, synthetic
 from discreet.console.pages.lessons.lesson import LessonQuestion
 from discreet.lab.anonymize import check
@@ -373,3 +374,13 @@ def test_the_attacker_of_the_game_is_as_good_as_the_law_of_noise_says():
     once, *_, often = lessons.lesson("game").figures[1].rows
     assert float(once[1].rstrip("%")) < 65 < float(often[1].rstrip("%")) + 4
     assert [row[2] for row in lessons.lesson("game").figures[1].rows] == ["0.3", "1.2", "4.8", "19.2"]
+
+
+def test_lessons_read_no_project():
+    """So none of its exact numbers can stand in one: they get by with an address and what was typed."""
+    for name in lessons.NAMES:
+        address = SimpleNamespace(params={"lesson": name}, query_text=lambda key: "")
+        assert learn.show(address).data["lesson"]["name"] == name
+    assert (
+        len(learn.index(address).data["lessons"]) == len(learn.teacher(address).data["lessons"]) == len(lessons.NAMES)
+    )

@@ -93,7 +93,7 @@ def test_exact_numbers_are_for_owners_alone(clinic, owner):
         if route.method == "GET"
         for path in route.paths
     }
-    # Lessons draw numbers of their own, by chance, and read no project.
+    # Lessons draw numbers of their own, by chance; test_learn.py shows that they read no project.
     paths = {path for path in paths if "{" not in path and not path.startswith("/learn")} | {
         "/ask?table=strange",
         "/a?table=strange",

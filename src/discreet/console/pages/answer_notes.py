@@ -23,6 +23,7 @@ def write(context: RequestContext) -> HandlerResponse:
         name=context.field("name"),
         tags=context.field("tags"),
         note=context.field("note").replace("\r\n", "\n"),
+        shown=context.field("shown"),
     )
     return Redirect(to=f"/a/{quote(recalled_release.id, safe='')}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,9 +32,16 @@ class AnswerNote:
     changed: int | None = None
     by: str = ""
 
+    @property
+    def version(self) -> str:
+        """Which text this is: a form says what it showed."""
+        texts = json.dumps([self.name, self.tags, self.note])
+        return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
     def data(self) -> dict[str, Any]:
         """As JSON."""
         return {
+            "version": self.version,
             "name": self.name,
             "tags": list(self.tags),
             "note": self.note,
@@ -49,12 +57,21 @@ class AnswerNotes:
         self._store = store
         self._clock = clock
 
-    def write(self, release: str, *, by: Person, name: str, tags: str, note: str) -> AnswerNote:
-        """Write them anew; where all three are empty, nothing is kept. `tags`: separated by commas."""
+    def write(self, release: str, *, by: Person, name: str, tags: str, note: str, shown: str = "") -> AnswerNote:
+        """Write them anew; where all three are empty, nothing is kept. `tags`: separated by commas.
+
+        shown: the version that the writer saw. If somebody has written another since, nothing is overwritten.
+        """
         name = clean_line(name, name="the name", most=LONGEST_NAME, least=0)
         note = clean_lines(note, name="the note", most=LONGEST_NOTE)
         tag_names = read_tags(tags)
         with self._store.writing() as connection:
+            current = self.find(release)
+            if shown and shown != current.version:
+                raise UsageError(
+                    "somebody changed the name, tags or note of this answer after you opened the page",
+                    hint="go back to copy your text, then open the answer again",
+                )
             connection.execute("DELETE FROM answer_notes WHERE release = ?", (release,))
             if name or tag_names or note:
                 connection.execute(
