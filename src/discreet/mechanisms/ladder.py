@@ -29,6 +29,17 @@ from discreet.mechanisms.noise_addition import Integers, check_integers
 _GUARD = 40
 
 
+def check_ladder(epsilon: Fraction, step: int) -> None:
+    """Refuse what no ladder can be drawn with."""
+    if not isinstance(epsilon, Fraction) or epsilon <= 0 or step < 1:
+        raise ValueError(f"a ladder needs epsilon > 0 and step >= 1, got {epsilon} and {step}")
+    if 2 / epsilon > geometric.MOST_SCALE:
+        raise UsageError(
+            f"epsilon {rounding.show(epsilon)} is too small for this statistic; it must be at least 2e-7",
+            hint="ask with another epsilon",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ladder:
     """P(value + d) proportional to exp(-epsilon u / 2), where u is the rung of the distance |d|.
@@ -48,13 +59,7 @@ class Ladder:
     step: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0 or self.step < 1:
-            raise ValueError(f"a ladder needs epsilon > 0 and step >= 1, got {self.epsilon} and {self.step}")
-        if 2 / self.epsilon > geometric.MOST_SCALE:
-            raise UsageError(
-                f"epsilon {rounding.show(self.epsilon)} is too small for this statistic; it must be at least 2e-7",
-                hint="ask with another epsilon",
-            )
+        check_ladder(self.epsilon, self.step)
 
     def event(self) -> events.ExponentialEvent:
         return events.ExponentialEvent(epsilon=self.epsilon)

@@ -14,13 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import exact as rounding
 from discreet.accounting.events import ladder_epsilon
-from discreet.errors import UsageError
-from discreet.mechanisms import geometric
 from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.ladder import Ladder
+from discreet.mechanisms.ladder import Ladder, check_ladder
 from discreet.mechanisms.laplace import DiscreteLaplace, error_probability
 
 #: The least floor, and what is added to a noisy width, are so many steps over epsilon: measured by
@@ -65,13 +62,7 @@ class LadderPlan:
     is_pure: bool
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0 or self.step < 1:
-            raise ValueError(f"a ladder needs epsilon > 0 and step >= 1, got {self.epsilon} and {self.step}")
-        if 2 / self.epsilon > geometric.MOST_SCALE:
-            raise UsageError(
-                f"epsilon {rounding.show(self.epsilon)} is too small for this statistic; it must be at least 2e-7",
-                hint="ask with another epsilon",
-            )
+        check_ladder(self.epsilon, self.step)
 
     @property
     def least(self) -> int:
