@@ -405,6 +405,23 @@ def test_the_editor_the_builder_and_the_rehearsal_by_clicks(coming: Coming, plac
     assert charged(place) == before + 1
 
 
+#: A program's keyboard selects and types before the editor hears of the selection, and names no range.
+TYPED_AT_ONCE = """(text) => {
+  const content = document.querySelector(".cm-content");
+  getSelection().selectAllChildren(content);
+  content.dispatchEvent(new InputEvent("beforeinput", { inputType: "insertText", data: text, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_typing_over_a_selection_is_an_edit_of_the_editor(coming: Coming) -> None:
+    """Seen to fail: the browser's own edit kept the keyword's colour in an inline style, which the policy forbids."""
+    with coming("analyst", at="/ask") as page:
+        page.get_by_label("Your query, in SQL").fill("SELECT count(*) AS n FROM patients")
+        page.evaluate(TYPED_AT_ONCE, "SELECT ward,\n  count(*) AS n\nFROM patients GROUP BY ward")
+        assert question(page) == "SELECT ward,\n  count(*) AS n\nFROM patients GROUP BY ward"
+        assert page.locator(".cm-line").count() == 3
+
+
 def test_a_query_is_built_without_scripts(coming: Coming) -> None:
     with coming("analyst", at="/ask?table=visits", java_script_enabled=False) as page:
         page.get_by_text("Build a query without SQL").click()

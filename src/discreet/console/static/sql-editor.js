@@ -61,16 +61,23 @@ const pointed = cm.StateField.define({
   provide: (field) => cm.EditorView.decorations.from(field),
 });
 
+/** What is selected in the editor's own page, or nothing. */
+function selectedIn(view) {
+  const selection = view.root.getSelection();
+  const range = selection.rangeCount ? selection.getRangeAt(0) : null;
+  return range && view.contentDOM.contains(range.commonAncestorContainer) ? range : undefined;
+}
+
 /** Typing over a selection, as an edit of ours: the browser's own would keep the colour of what it replaces in an inline
  * style, which the content security policy forbids. */
 const typedOver = cm.EditorView.domEventHandlers({
   beforeinput(event, view) {
     if (event.inputType !== "insertText" || !event.data || event.isComposing) return false;
-    // What the browser would replace: the editor hears of a new selection a moment later.
-    const [range] = event.getTargetRanges();
-    const { from, to } = range
-      ? { from: view.posAtDOM(range.startContainer, range.startOffset), to: view.posAtDOM(range.endContainer, range.endOffset) }
-      : view.state.selection.main;
+    // What the browser would replace: the editor hears of a new selection a moment later. A range is not always told.
+    const [range = selectedIn(view)] = event.getTargetRanges();
+    if (!range) return false;
+    const from = view.posAtDOM(range.startContainer, range.startOffset);
+    const to = view.posAtDOM(range.endContainer, range.endOffset);
     if (from === to) return false;
     const edit = { changes: { from, to, insert: event.data }, selection: { anchor: from + event.data.length } };
     const insert = () => view.state.update({ ...edit, userEvent: "input.type" });
