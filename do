@@ -309,6 +309,7 @@ def main() -> None:
         with quick_folder():
             call(python, *PYTEST, *rest)
     elif job == "fuzz":
+        os.environ["DISCREET_DEEP"] = "1"
         call(python, *PYTEST, "--dist", "load", "-m", "fuzz", "--timeout", "7200", *rest)
     elif job == "bench":
         bench(python, rest)
