@@ -135,7 +135,7 @@ def test_a_job_is_left_found_again_and_stopped_by_its_own_person(clinic, queue):
         go.set()
     assert job.wait(30) and fixed.wait(30)
     (line,) = listed(browser, "ended", job=job.id)
-    assert line["state"] == "stopped" and "this job was stopped" in line["problem"]["error"]
+    assert line["state"] == "stopped" and "This job was stopped" in line["problem"]["error"]
 
 
 def test_attacks_are_listed_and_stopped_too(clinic, monkeypatch):

@@ -12,8 +12,8 @@ from discreet.console import public_facts
 from discreet.console.answer_index import excerpt
 from discreet.console.api.release_files import parquet_file
 from discreet.console.chart_file import chart_file
-from discreet.console.console_text import console_text, console_texts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.console_text import console_texts, page_sentence
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
@@ -60,7 +60,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
         try:
             release = release_at(context, recalled_release)
         except UsageError as trouble:
-            data["unreadable"] = console_text(trouble.reason)
+            data["unreadable"] = page_sentence(trouble.reason)
     if release is not None:
         release_json = without_infinities(release.to_data(best=True))
         data |= {
@@ -78,7 +78,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "tree": _sensitivity_tree(project, recalled_release, statement_at(context)),
         }
     if problem is not None:
-        data["problem_again"] = error_json(error_report_of(problem))
+        data["problem_again"] = page_problem(error_report_of(problem))
     data |= {"epsilon": epsilon, "within": within}
     table = None if release is None else release_view.file_table(data)
     status = 200 if problem is None else error_report_of(problem).status

@@ -14,7 +14,7 @@ from discreet.bundle import bundle_files
 from discreet.bundle.claims import claims_of_event, parameters
 from discreet.bundle.sheet import Sheet
 from discreet.console.console_text import console_texts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.pages import release_view
 from discreet.console.pages.bundle_cache import FIELDS, about_of, bundle_cache_of, bundle_of
 from discreet.console.pages.publication_draft import preview_json, suggested_fields
@@ -147,7 +147,7 @@ def _form(
         ],
         "prefilled": prefilled,
         "preview": preview_json(context, release, {name: fields.get(name, "") for name in FIELDS}),
-        "trouble": None if problem is None else error_json(error_report_of(problem)),
+        "trouble": None if problem is None else page_problem(error_report_of(problem)),
     }
     status = 200 if problem is None else error_report_of(problem).status
     return Page(template="published_form.html", data=data, status=status)

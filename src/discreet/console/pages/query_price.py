@@ -9,8 +9,8 @@ from discreet.answers.affordability import budget_refusal as exceeded
 from discreet.answers.explain import explain
 from discreet.answers.query_quote import quote
 from discreet.console import public_facts
-from discreet.console.console_text import console_text
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.console_text import page_hint
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
@@ -247,7 +247,7 @@ def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
 
 def editor_error(problem: Exception, text: str, project: Project) -> dict[str, Any]:
     """An error beside the editor: its place in the whole text, and what can be taken from its hint."""
-    error_data = error_json(error_report_of(problem))
+    error_data = page_problem(error_report_of(problem))
     start = None
     if isinstance(problem, Refused):
         start = query_offers.refusal_offset(problem, text)
@@ -255,7 +255,7 @@ def editor_error(problem: Exception, text: str, project: Project) -> dict[str, A
         error_data["column"] = start - text.rfind("\n", 0, start)
     return {
         **error_data,
-        "hint": console_text(error_report_of(problem).hint, labels=query_offers.LABELS),
+        "hint": page_hint(error_report_of(problem).hint, labels=query_offers.LABELS),
         "start": start,
         "status": error_report_of(problem).status,
         "offers": query_offers.offers(problem, text, start, project),
