@@ -132,7 +132,7 @@ def _causes(column: Column, cells: Counter[str]) -> Iterator[ValueCause]:
 
 
 def _misspelled(column: CategoryColumn, lost: Counter[str]) -> Iterator[ValueCause]:
-    """Values that differ from declared ones in capitals or spaces alone. The declared ones are named, never the cells."""
+    """Values that differ from declared ones in capitals or spaces alone. Declared ones are named, never cells."""
     declared: dict[str, str] = {}
     for value in filter(_loosely, column.values):
         declared.setdefault(_loosely(value), value)
