@@ -186,7 +186,9 @@ def test_published_tables_add_up_and_their_files_are_listed_ones(clinic, browser
     told = browser.get(f"{published}.json").json()["found"]
     rows = {each["name"]: each["rows"] for each in told["previews"]}
     assert sum(row[2] for row in rows["ward"]) == sum(row[1] for row in rows["all"]) == told["rows"]
-    assert "Counts add up exactly" in browser.text(published)
+    page = browser.text(published)
+    assert "Counts add up exactly" in page and "with epsilon 2," in page and "at most 1 row;" in page
+    assert re.search(r"ward count estimate w0 \d+ -?\d+\.\d ± \d\.\d w1", page)  # one number for one thing
     assert browser.get(f"{published}/download?file=ward.csv").text.startswith('"ward","sex","count"')
     assert browser.get(f"{published}/download?file=card.json").json()["release"] == published[8:]
     for name in ("", "..", "../../ledger.db", "nothing.csv", "%2e%2e%2fx.json"):

@@ -17,7 +17,7 @@ from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
-from discreet.console.pages.answer_address import recalled_at, release_at, statement_at, whole_number_at
+from discreet.console.pages.answer_address import recalled_at, release_at, shows_all_rows, statement_at, whole_number_at
 from discreet.console.pages.answer_list import answer_lines
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, Redirect, RequestDenied
@@ -69,7 +69,9 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "best": release_json["best"],
             "has_best": bool(release_view.best_places(release_json)),
             "shows_best": context.query_text("best") == "1",
-            "sheet": release_view.page_sheet(release_json, best=context.query_text("best") == "1"),
+            "sheet": release_view.page_sheet(
+                release_json, best=context.query_text("best") == "1", every=shows_all_rows(context)
+            ),
             "single": release_view.single_number(release_json),
             "shown_confidence": context.query_text("confidence").strip(),
             "numbers": release_view.chart_numbers(release_json),

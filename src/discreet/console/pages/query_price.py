@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -229,7 +230,7 @@ def _errors(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if stored is None or stored["plus_minus"] is None:
         return [_error(each, data["confidence"]) for each in data["noise"]]
     often = f"with {100 * data['confidence']:g}% confidence"
-    words = f"the stored numbers: plus or minus {stored['plus_minus']:,.6g} or less, {often}"
+    words = f"the stored numbers: plus or minus {_at_most(stored['plus_minus'])} or less, {often}"
     return [{"column": "", "plus_minus": stored["plus_minus"], "words": words}]
 
 
@@ -237,12 +238,24 @@ def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     """How wrong a column may be by its noise."""
     often = f"with {100 * confidence:g}% confidence"
     if noise["plus_minus"] is not None:
-        words = f"{noise['column']}: plus or minus {noise['plus_minus']:,.6g} or less, {often}"
+        words = f"{noise['column']}: plus or minus {_at_most(noise['plus_minus'])} or less, {often}"
     elif noise.get("ranks") is not None:
         words = f"{noise['column']}: at most {noise['ranks']:,.4g} rows from its rank, {often}"
     else:
         words = f"{noise['column']}: its error depends on the data, and is shown with the answer"
     return {"column": noise["column"], "plus_minus": noise["plus_minus"], "words": words}
+
+
+def _at_most(width: float) -> str:
+    """A width in three digits, rounded up: the error is no larger than it.
+
+    >>> _at_most(648.1077), _at_most(6), _at_most(0.6105471), _at_most(1234.5), _at_most(0.0)
+    ('649', '6', '0.611', '1,240', '0')
+    """
+    places = 2 - math.floor(math.log10(width)) if width > 0 else 0
+    unit = 10.0**-places
+    rounded = math.ceil(width / unit - 1e-9) * unit
+    return f"{rounded:,.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{rounded:,.0f}"
 
 
 def editor_error(problem: Exception, text: str, project: Project) -> dict[str, Any]:
