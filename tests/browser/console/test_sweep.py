@@ -190,7 +190,7 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     page.goto("/admin/tables/new?source=spare.csv")
     page.get_by_label("Epsilon", exact=True).fill("3")
     page.get_by_role("button", name="Preview the table").click()
-    expect(page.get_by_role("heading", name="How it reads")).to_be_visible()
+    expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
     page.get_by_text("What is written to").click()
     wrong["a declaration"] = [*layout.faults(page), *seen(page)]
     page.goto("/admin/table/visits")

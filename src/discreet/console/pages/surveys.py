@@ -135,6 +135,8 @@ def _survey_wish(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
 def _answers(wish: Mapping[str, Any]) -> AnswerDomain:
     """What an answer can be, as the form says; fields of another kind of answer count nothing."""
     match wish["kind"]:
+        case "yes-no":
+            return AnswerDomain(choices=("yes", "no"))
         case "choices":
             lines = (line.strip() for line in wish["choices"].splitlines())
             return AnswerDomain(choices=tuple(line for line in lines if line))
