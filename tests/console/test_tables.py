@@ -364,7 +364,8 @@ def test_a_plan_is_chosen_from_lists_and_its_errors_lead_to_them(clinic, browser
             assert f'id="problem-{at}"' in sent_wrong.text and 'name="attributes"' in sent_wrong.text
         else:
             assert "remaining budget is not enough" in sent_wrong.text
-    assert browser.post("/tables/new/publish", {**chosen, "level": "{}"}).status_code == 400
+    for level in ("{}", "[" * 3_000, '["\\ud800"]', '["wards", 1]'):  # what no list offers
+        assert browser.post("/tables/new/publish", {**chosen, "level": level}).status_code == 400, level[:20]
     lacking = clinic.browser("owner").post("/tables/new/publish", {**chosen, "exact": "3"})
     assert lacking.status_code == 400 and 'href="#exact"' in lacking.text
     assert browser.post("/tables/new/publish", {**chosen, "exact": "0"}).status_code == 403
