@@ -265,7 +265,7 @@ def test_declared_from_the_command_line(tmp_path, capsys):
     capsys.readouterr()
     assert call(["refresh", "e", *where]) == 0
     said = capsys.readouterr().out
-    assert "1 edges from a person to themselves were left out" in said
+    assert "1 edge from a person to themselves was left out" in said
     assert call(["budget", *where]) == 0
 
 

@@ -90,7 +90,7 @@ def test_an_edge_moves_one_cell_by_one_and_nodes_are_not_protected(friends):
     because = told["sensitivity"]["because"]
     assert (told["sensitivity"]["l1"], told["sensitivity"]["l0"]) == (1, 1)
     assert because[0] == "the privacy unit is one row: neighbours differ by one row added or removed"
-    line = "each row joins at most 1 rows of the public table 'people', which is not protected"
+    line = "each row joins at most 1 row of the public table 'people', which is not protected"
     assert because.count(line) == 2  # once for each end
 
 

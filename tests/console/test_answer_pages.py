@@ -12,6 +12,7 @@ from discreet.console.pages.answer_comparison import both_hold, compare_releases
 from discreet.mechanisms.laplace import DiscreteLaplace
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
+BY_ALL = "SELECT disease, ward, age, count(*) AS n FROM patients GROUP BY disease, ward, age"
 BY_WARD = "SELECT ward, count(*) AS n, avg(age) AS years FROM patients GROUP BY ward"
 
 
@@ -88,6 +89,20 @@ def test_a_name_is_no_part_of_what_is_published(clinic, release):
     owner.post(f"/a/{release.id}/notes", {})
 
 
+def test_a_long_answer_shows_its_first_rows_and_all_of_them_on_demand(clinic, project, release):
+    ann = clinic.browser("analyst")
+    released = project.sql(BY_ALL).ask(epsilon=1, analyst="ann")
+    path, many = f"/a/{released.id}", len(released.rows)
+    first, whole = ann.get(f"{path}?confidence=0.5").text, ann.get(f"{path}?confidence=0.5&rows=all").text
+    assert many > 100 and first.count('<th scope="row">') == 50 and whole.count('<th scope="row">') == many
+    to = f"{path}?statement=1&amp;confidence=0.5&amp;rows=all#rows"
+    assert f'the first 50 of {many} rows. <a href="{to}">Show all {many} rows</a>' in first
+    assert "Show the first rows only" in whole and "Copy the first 50 rows" in first and "Copy the numbers" in whole
+    assert re.search(r'confidence=0.999&amp;rows=all">99.9%', whole)  # what else is chosen stays
+    assert len(ann.get(f"{path}.csv").text.splitlines()) == many + 1
+    assert "Show all" not in ann.text(f"/a/{release.id}")
+
+
 def test_the_list_is_searched_and_sorted(clinic, project, release, other):
     ann = clinic.browser("analyst")
     ann.post(f"/a/{release.id}/notes", {"name": "Alpha", "tags": "keep", "note": "for the mayor"})
@@ -100,6 +115,10 @@ def test_the_list_is_searched_and_sorted(clinic, project, release, other):
     assert other.id in ids("q=age+70") and release.id not in ids("q=age+70")
     assert ids("q=nothingofthekind") == [] and "No answer matches" in ann.text("/a?q=nothingofthekind")
     assert ids("sort=oldest") == ids("")[::-1] and ids("sort=name")[0] == release.id
+    ann.post(f"/a/{release.id}/notes", {"name": "Zu\u0308rich, Straße", "tags": "keep", "note": "for the mayor"})
+    for query in ("zurich", "ZÜRICH", "zürich", "zu\u0308rich+strasse"):
+        assert ids(f"q={query}") == [release.id], query
+    assert ann.get("/jump.json?to=zurich").json()["found"][0]["to"] == f"/a/{release.id}"
     prices = [each["price"] for each in ann.get("/a.json?sort=price").json()["releases"]]
     assert prices == sorted(prices, reverse=True)
     assert ids("sort=evil") == ids("") and 'value="&#34;&gt;' in ann.get('/a?q=">').text

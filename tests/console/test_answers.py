@@ -99,7 +99,7 @@ def test_wider_at_a_higher_confidence(browser, release):
     plain, sure = (browser.get(f"/a/{release.id}.json{query}").json() for query in ("", "?confidence=0.999"))
     assert sure["rows"] == plain["rows"] and sure["intervals"][0][1][1] > plain["intervals"][0][1][1]
     assert browser.get(f"/a/{release.id}?confidence=2").status_code == 200  # says why it cannot be read so
-    assert "confidence must be between" in browser.text(f"/a/{release.id}?confidence=2")
+    assert "Confidence must be between" in browser.text(f"/a/{release.id}?confidence=2")
 
 
 def test_drowned_cells_are_greyed_and_said(browser, project):

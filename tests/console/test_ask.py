@@ -396,6 +396,6 @@ def test_a_wish_is_offered_as_the_page_calls_it(clinic):
     problem = BudgetExceeded("no", hint=hint, needed={}, remaining={})
     told = query_price.editor_error(problem, "SELECT 1", project)
     assert told["offers"] == [{"take": "within 50", "words": "Use plus or minus 50"}]
-    assert told["hint"] == "plus or minus 50, or epsilon 0.1; a smaller delta"
+    assert told["hint"] == "plus or minus 50, or epsilon 0.1; a smaller delta."
     plain = BudgetExceeded("no", hint="--epsilon 0.1", needed={}, remaining={})
     assert query_price.editor_error(plain, "SELECT 1", project)["offers"] == []

@@ -1,17 +1,21 @@
 """Messages as pages and the API write them: no flag of the command line, and a command only as the owner's."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from console.house import world
 from discreet.cli.main import call
+from discreet.console import pages
 from discreet.console.console_text import PHRASES, console_text
-from discreet.console.error_responses import HINTS, error_json, error_report_of
+from discreet.console.error_responses import HINTS, error_json, error_page, error_report_of
+from discreet.console.forms import form_error
 from discreet.console.routes import route_table
 from discreet.errors import Command, Flag, LedgerFault, Message, Statement, UsageError
 
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
+PAGES = Path(pages.__file__).parent
 COUNT = "select count(*) from patients"
 
 
@@ -42,6 +46,28 @@ def test_refusals_are_written_so():
     told = error_json(error_report_of(UsageError(Message("say ", Flag("epsilon")), hint=hint)))
     assert told == {"error": "say epsilon", "hint": "epsilon 0.1, or within 50", "code": 2}
     assert not any(FLAG.search(console_text(each)) for each in HINTS.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "hint", "shown"),
+    [
+        ("epsilon must be above 0", "log in", {"error": "Epsilon must be above 0.", "hint": "log in."}),
+        ("rows_per_person must be 1", "step = 0.01", {"error": "rows_per_person must be 1.", "hint": "step = 0.01"}),
+        ("'patients' is new", "is it 'x'?", {"error": "'patients' is new.", "hint": "is it 'x'?"}),
+        ("towns.csv is empty", "", {"error": "towns.csv is empty.", "hint": ""}),
+        ("It failed.", "Wait.", {"error": "It failed.", "hint": "Wait."}),
+    ],
+)
+def test_pages_write_sentences_and_programs_get_the_message(error, hint, shown):
+    problem = UsageError(error, hint=hint)
+    assert form_error(problem)[0] == {**shown, "code": 2}
+    assert error_page(error_report_of(problem)).data["problem"] == {**shown, "code": 2}
+    assert error_json(error_report_of(problem)) == {"error": error, "hint": hint, "code": 2}
+
+
+def test_every_page_takes_its_errors_from_one_place():
+    for module in PAGES.glob("*.py"):
+        assert "error_json" not in module.read_text(), module.name
 
 
 def test_what_stands_for_a_command_is_there():

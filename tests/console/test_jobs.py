@@ -8,7 +8,8 @@ from console.house import COOKIE, PASSWORD, Browser, world
 from console.paying import sent
 from discreet.console.jobs.attack_queue import AttackQueue, TrialKey
 from discreet.console.jobs.job_queue import JobQueue
-from discreet.console.pages import lab
+from discreet.console.pages import jobs, lab
+from discreet.console.people.clock import iso_time
 from discreet.console.visitor import Visitor
 
 RANGES = {"table": "patients", "column": "age", "epsilon": "1"}
@@ -135,7 +136,7 @@ def test_a_job_is_left_found_again_and_stopped_by_its_own_person(clinic, queue):
         go.set()
     assert job.wait(30) and fixed.wait(30)
     (line,) = listed(browser, "ended", job=job.id)
-    assert line["state"] == "stopped" and "this job was stopped" in line["problem"]["error"]
+    assert line["state"] == "stopped" and "This job was stopped" in line["problem"]["error"]
 
 
 def test_attacks_are_listed_and_stopped_too(clinic, monkeypatch):
@@ -164,3 +165,18 @@ def test_attacks_are_listed_and_stopped_too(clinic, monkeypatch):
     assert listed(browser, "ended", kind="attack", state="done")[0]["to"] == "/lab/floats"
     bench.start([waiting], limit_s=9, person="ann")
     assert bench.wait(waiting, 30).state == "done"
+
+
+def test_the_list_has_the_newest_first_and_an_end(clinic, monkeypatch):
+    def line(number, state):
+        texts = dict.fromkeys(("kind", "words", "person", "to"), "")
+        return {**texts, "job": f"w-{number}", "state": state, "made": iso_time(number), "epsilon": None}
+
+    lines = [line(number, "done") for number in range(jobs.LISTED + 20)] + [line(500, "waiting"), line(501, "running")]
+    mixed = lines[::3], lines[1::3], lines[2::3]  # each kind of job has some of them
+    for name, part in zip(("_background_jobs", "_queries", "_attacks"), mixed, strict=True):
+        monkeypatch.setattr(jobs, name, lambda _, part=part: part)
+    browser = clinic.browser("analyst")
+    assert [each["job"] for each in listed(browser, "open")] == ["w-501", "w-500"]
+    ended = [each["job"] for each in listed(browser, "ended")]
+    assert ended == [f"w-{number}" for number in range(jobs.LISTED + 19, 19, -1)]

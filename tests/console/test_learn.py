@@ -108,6 +108,12 @@ def test_a_script_finds_what_its_page_has(name):
     assert sorted(sliders) == sorted(fields) != []
     for each in fields:
         assert f'<label for="{each}">' in page and f'data-shows="{each}"' in page
+    choices = re.findall(r'choice\("([a-z]+)"', script)
+    assert set(choices) == set(re.findall(r'type="radio" name="([a-z]+)"', page))
+    for each in choices:  # one of them is chosen, and their values count from 0, as the script does
+        found = re.findall(rf'name="{each}" value="(\d)"( checked)?>', page)
+        assert [value for value, _ in found] == [str(place) for place in range(len(found))] and len(found) > 1
+        assert sum(bool(checked) for _, checked in found) == 1
     assert sorted(re.findall(r'button\("([a-z]+)"', script)) == sorted(re.findall(r'data-do="([a-z]+)"', page)) != []
     assert re.search(r'<svg class="chart"[^>]*role="img" aria-label="', page)
     used = set(re.findall(r"told\.([a-z]+)", script))

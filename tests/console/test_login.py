@@ -339,6 +339,28 @@ def test_the_first_owner(tmp_path):
     made.house.close()
 
 
+def test_of_two_who_come_by_the_setup_link_at_once_one_is_the_owner(tmp_path, monkeypatch):
+    """The second passes the check while the first one's password is hashed."""
+    made = world(tmp_path / "clinic")
+    people, link = made.house.people, f"/setup/{made.setup}"
+    form = {"name": "Ada", "password": PASSWORD, "again": PASSWORD}
+    first, second, hash_new = made.browser("public"), made.browser("public"), people.passwords.hash_new
+    sent = []
+
+    def hash_late(password, names):
+        monkeypatch.setattr(people.passwords, "hash_new", hash_new)
+        sent.append(first.post(link, form))
+        return hash_new(password, names)
+
+    monkeypatch.setattr(people.passwords, "hash_new", hash_late)
+    late = second.post(link, {**form, "name": "Eve"})
+    assert sent[0].status_code == 303 and late.status_code == 400
+    assert "no longer valid" in late.text and "<form method" not in late.text.partition("<main")[2]
+    assert [(each.name, each.role) for each in people.roster.all()] == [("Ada", "owner")]
+    assert second.get("/me").status_code in (303, 401)
+    made.house.close()
+
+
 def test_the_secret_of_the_setup_link_is_in_no_log(tmp_path):
     made = world(tmp_path / "clinic")
     made.browser("public").get(f"/setup/{made.setup}")

@@ -10,6 +10,7 @@ import yaml
 
 from console.house import world
 from discreet.bundle.verification import verify
+from discreet.console.pages import bundle_cache
 
 HOSTILE = "<script>alert(1)</script>\"'{{ 7 * 7 }}"
 FIELDS = {"name": "Diseases", "description": "By disease", "curators": "The clinic\nThe town\n", "sector": "Health"}
@@ -206,3 +207,31 @@ def test_the_form_suggests_what_is_known_and_shows_the_card_before_it_is_publish
     owner.post(f"/r/{release.id}/publish", {"name": "Once"})
     kept = owner.get(f"/r/{release.id}/publish").text
     assert 'value="Once"' in kept and "The suggesting clinic" not in kept
+
+
+def test_forms_read_a_release_once_and_anew_after_a_grant(clinic, monkeypatch):
+    """What is kept between two looks at a form is the release's alone: no other's, and no fields that somebody typed."""
+    project, cache, read = clinic.house.handle.project, bundle_cache.BundleCache(), []
+    content_of = bundle_cache.content_of
+    monkeypatch.setattr(bundle_cache, "MOST_CONTENTS", 2)
+    monkeypatch.setattr(bundle_cache, "content_of", lambda *given: read.append(given[1]) or content_of(*given))
+    usual = clinic.house.handle.singleton
+    mine = {bundle_cache.BundleCache: cache}
+    monkeypatch.setattr(clinic.house.handle, "singleton", lambda kind, make: mine.get(kind) or usual(kind, make))
+    releases = [ask(clinic, f"SELECT count(*) AS n FROM patients WHERE age < {age}", epsilon=0.1) for age in (21, 31)]
+    owner = clinic.browser("owner")
+
+    def form(release, **typed):
+        path = f"/r/{release.id}/publish"
+        return (owner.post(path, {**typed, "act": "preview"}) if typed else owner.get(path)).text
+
+    for release in (*releases, *releases):
+        assert release.id in form(release) and form(release, name="A typed name").count("A typed name") > 1
+        assert "A typed name" not in form(release)
+    assert read == [each.id for each in releases]
+    contents = [cache.content(project, each.id) for each in releases]
+    assert [each.release for each in contents] == [each.id for each in releases] and contents[0].about.name == ""
+    project.grant("patients", epsilon=project.guarantee("patients").epsilon + 1)
+    guarantees = [cache.content(project, releases[0].id).guarantee, contents[0].guarantee]
+    assert guarantees[0].epsilon == guarantees[1].epsilon + 1
+    assert len(cache._contents) == 2

@@ -99,9 +99,16 @@ def test_the_form_shows_the_question_as_asked_and_suggests(owner):
     names = [each["name"] for group in told["protocols"] for each in group["protocols"]]
     assert (
         sorted(names) == sorted(set(protocol_classes()) - set(SEVERAL_QUESTION_PROTOCOLS))
-        and "others" not in told["protocols"][-1]["words"]
+        and told["protocols"][-1]["words"] == "Any word"
     )
-    assert all(each["words"] for group in told["protocols"] for each in group["protocols"])
+    assert all(each["words"].endswith(".") for group in told["protocols"] for each in group["protocols"])
+    simple = {"question": SMOKE["question"], "kind": "yes-no", "epsilon": "1", "choices": "ignored"}
+    assert owner.get("/survey/new.json", params=simple).json()["design"]["choices"] == ["yes", "no"]
+    shown = owner.get("/survey/new", params=simple | {"protocol": "unary"}).text
+    assert (
+        re.search(r'name="protocol" value="unary" checked', shown)
+        and shown.count('name="protocol" value="" checked') == 0
+    )
     asked = {key: value for key, value in SMOKE.items() if key != "epsilon"} | {"asker": "The city clinic"}
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", owner.get("/survey/new", params=asked).text))
     assert "Preview" in page and "The city clinic asks." in page and "○ yes" in page and "○ no" in page

@@ -73,7 +73,7 @@ def test_nothing_is_written_that_was_not_shown(clinic, owner):
     looked = owner.post("/admin/tables/new", form)
     assert "People are" not in words(looked) and "people are identified by patient id" in words(looked)
     again = owner.post("/admin/tables/new", form | {"epsilon": "30", "act": "write", "shown": digest_of(looked)})
-    assert "has changed since you looked" in words(again) and 'value="30"' in again.text
+    assert "has changed since this preview" in words(again) and 'value="30"' in again.text
     for missing in ("", "0" * 64):
         assert owner.post("/admin/tables/new", form | {"act": "write", "shown": missing}).status_code == 200
     assert (clinic.folder / "discreet.toml").read_text() == before

@@ -186,7 +186,9 @@ def test_published_tables_add_up_and_their_files_are_listed_ones(clinic, browser
     told = browser.get(f"{published}.json").json()["found"]
     rows = {each["name"]: each["rows"] for each in told["previews"]}
     assert sum(row[2] for row in rows["ward"]) == sum(row[1] for row in rows["all"]) == told["rows"]
-    assert "Counts add up exactly" in browser.text(published)
+    page = browser.text(published)
+    assert "Counts add up exactly" in page and "with epsilon 2," in page and "at most 1 row;" in page
+    assert re.search(r"ward count estimate w0 \d+ -?\d+\.\d ± \d\.\d w1", page)  # one number for one thing
     assert browser.get(f"{published}/download?file=ward.csv").text.startswith('"ward","sex","count"')
     assert browser.get(f"{published}/download?file=card.json").json()["release"] == published[8:]
     for name in ("", "..", "../../ledger.db", "nothing.csv", "%2e%2e%2fx.json"):
@@ -362,7 +364,8 @@ def test_a_plan_is_chosen_from_lists_and_its_errors_lead_to_them(clinic, browser
             assert f'id="problem-{at}"' in sent_wrong.text and 'name="attributes"' in sent_wrong.text
         else:
             assert "remaining budget is not enough" in sent_wrong.text
-    assert browser.post("/tables/new/publish", {**chosen, "level": "{}"}).status_code == 400
+    for level in ("{}", "[" * 3_000, '["\\ud800"]', '["wards", 1]'):  # what no list offers
+        assert browser.post("/tables/new/publish", {**chosen, "level": level}).status_code == 400, level[:20]
     lacking = clinic.browser("owner").post("/tables/new/publish", {**chosen, "exact": "3"})
     assert lacking.status_code == 400 and 'href="#exact"' in lacking.text
     assert browser.post("/tables/new/publish", {**chosen, "exact": "0"}).status_code == 403

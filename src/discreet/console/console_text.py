@@ -6,6 +6,7 @@ command, and the sentence says whose it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from discreet.errors import Command, Flag, Piece, pieces_of
@@ -26,6 +27,9 @@ PHRASES = {
     "survey list": "the page /survey",
     "survey new": "the page /survey/new",
 }
+#: A first word that is no name: small letters alone, and not the name before a colon.
+_PLAIN_WORD = re.compile(r"[a-z]+(?=[ ,;'’]|$)")
+_ENDS = (".", ":", "!", "?", "…")
 _WHOSE = " (on the owner's command line)"
 
 
@@ -48,6 +52,30 @@ def console_text(text: str, *, labels: Mapping[str, str] | None = None) -> str:
 def console_texts(texts: Iterable[str]) -> list[str]:
     """Each sentence as the console writes it."""
     return [console_text(each) for each in texts]
+
+
+def page_sentence(text: str) -> str:
+    """A message as a page writes it: with a capital letter and a full stop. A name at its beginning keeps its spelling.
+
+    >>> page_sentence("epsilon must be above 0"), page_sentence("rows_per_person must be at least 1")
+    ('Epsilon must be above 0.', 'rows_per_person must be at least 1.')
+    >>> page_sentence("age: it has no bounds"), page_sentence("patients.csv is empty"), page_sentence("It failed.")
+    ('age: it has no bounds.', 'patients.csv is empty.', 'It failed.')
+    """
+    sentence = console_text(text).strip()
+    first = _PLAIN_WORD.match(sentence)
+    sentence = sentence[:1].upper() + sentence[1:] if first else sentence
+    return sentence if not sentence or sentence.endswith(_ENDS) else f"{sentence}."
+
+
+def page_hint(text: str, *, labels: Mapping[str, str] | None = None) -> str:
+    """A hint as it stands after "Try:". Lines to copy, such as step = 0.01, get no full stop.
+
+    >>> page_hint("log in again"), page_hint("step = 0.01")
+    ('log in again.', 'step = 0.01')
+    """
+    hint = console_text(text, labels=labels).strip()
+    return hint if not hint or "=" in hint or hint.endswith(_ENDS) else f"{hint}."
 
 
 def _piece_text(piece: Piece, labels: Mapping[str, str]) -> str:

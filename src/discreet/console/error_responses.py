@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.console.console_text import console_text
+from discreet.console.console_text import console_text, page_hint, page_sentence
 from discreet.console.responses import NotFound, Page, RequestDenied
 from discreet.errors import BudgetExceeded, DiscreetError, Flag, Message, Refused, UsageError
 
@@ -88,7 +88,7 @@ def _error_details(problem: DiscreetError) -> dict[str, Any]:
 
 
 def error_json(report: ErrorReport) -> dict[str, Any]:
-    """As JSON."""
+    """For programs: the message as it is."""
     return {
         "error": console_text(report.sentence),
         "hint": console_text(report.hint),
@@ -97,7 +97,13 @@ def error_json(report: ErrorReport) -> dict[str, Any]:
     }
 
 
+def page_problem(report: ErrorReport) -> dict[str, Any]:
+    """For people: the message as a sentence. Every page takes its errors from here."""
+    sentences = {"error": page_sentence(report.sentence), "hint": page_hint(report.hint)}
+    return {**error_json(report), **sentences}
+
+
 def error_page(report: ErrorReport, *, onward: str = "") -> Page:
     """As a page. `onward`: where to go after a login."""
-    data = {"title": TITLES.get(report.status, "Refused"), "problem": error_json(report), "onward": onward}
+    data = {"title": TITLES.get(report.status, "Refused"), "problem": page_problem(report), "onward": onward}
     return Page(template="refusal.html", data=data, status=report.status)

@@ -8,7 +8,7 @@ from discreet.accounting.events import Event
 from discreet.accounting.region import Region
 from discreet.answers.query_quote import cost_of
 from discreet.console import public_facts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.errors import UsageError
 from discreet.kernel.version import Version
 from discreet.project.project import Project
@@ -68,7 +68,7 @@ def price_json(project: Project, name: str, event: Event, *, version: Version | 
 def form_error(problem: Exception) -> tuple[dict[str, Any], int]:
     """An error as it stands beside a form, and the status of the page."""
     report = error_report_of(problem)
-    return error_json(report), report.status
+    return page_problem(report), report.status
 
 
 def private_tables(project: Project) -> list[dict[str, Any]]:

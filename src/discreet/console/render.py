@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from discreet.console.assets import with_digest
+from discreet.console.console_text import page_hint, page_sentence
 from discreet.console.help_links import help_address
 from discreet.console.manual_pages import html_of
 from discreet.console.pages.release_view import with_labels
 from discreet.console.qr_code import qr_svg
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
-from discreet.present.cell_text import DASH
+from discreet.present.cell_text import DASH, counted, percent
 from discreet.present.html import environment
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ HERE = Path(__file__).parent
 @cache
 def _environment() -> jinja2.Environment:
     made = environment(HERE / "templates")
+    made.filters.update(counted=counted, percent=percent)
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
-    made.filters.update(manual_page=html_of)
+    made.filters.update(manual_page=html_of, sentence=page_sentence, hint=page_hint)
     made.globals.update(charts=_charts(), models=_models(), qr_svg=qr_svg)
     return made
 

@@ -18,6 +18,7 @@ from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, 
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
+from discreet.present.cell_text import counted
 from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.schema import Schema
 
@@ -107,7 +108,7 @@ def _scan(schema: Schema) -> UnitReach:
         names = frozenset(column.name for column in schema.columns if column.constant or unit.rows == 1)
         because = (
             f"the privacy unit is {unit}: neighbours differ by one person added or removed",
-            f"the declared table of {schema.table!r} holds at most {unit.rows:,} rows per person, "
+            f"the declared table of {schema.table!r} holds at most {counted(unit.rows, 'row')} per person, "
             "chosen from that person's rows alone",
         )
     return UnitReach(rows=unit.rows, constant=names, narrowing=names, region=Region.whole(), because=because)
@@ -131,7 +132,8 @@ def _public(plan: JoinPublic, inner: UnitReach) -> UnitReach:
         rows=inner.rows * max(1, most),
         constant=inner.constant | brought,
         because=(
-            f"each row joins at most {max(1, most):,} rows of the public table {plan.table!r}, which is not protected"
+            f"each row joins at most {counted(max(1, most), 'row')} of the public table {plan.table!r}, "
+            "which is not protected"
         ),
     )
 
@@ -143,8 +145,8 @@ def _person(plan: JoinPerson, inner: UnitReach, other: UnitReach) -> UnitReach:
         rows=inner.rows * other.rows,
         constant=inner.constant | brought,
         because=(
-            f"joined on the person, {inner.rows:,} rows join at most {other.rows:,} rows of the same person: "
-            f"{inner.rows * other.rows:,} rows"
+            f"joined on the person, {counted(inner.rows, 'row')} of one person and {counted(other.rows, 'row')} of the "
+            f"other table make at most {counted(inner.rows * other.rows, 'row')}"
         ),
     )
 
@@ -159,7 +161,7 @@ def _per_person(plan: PerPerson, inner: UnitReach) -> UnitReach:
         constant=frozenset(names if alone else constant),
         narrowing=frozenset(),
         region=inner.region,
-        because=(*inner.because, f"grouped by person, one person has at most {rows:,} rows"),
+        because=(*inner.because, f"grouped by person, one person has at most {counted(rows, 'row')}"),
     )
 
 

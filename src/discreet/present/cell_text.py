@@ -39,6 +39,27 @@ def or_dash(text: object) -> str:
     return DASH if text is None or text == "" else str(text)
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """A count and its noun. several: where it is not the noun with an s.
+
+    >>> [counted(count, "row") for count in (0, 1, 2_000)], counted(2, "person", "people")
+    (['0 rows', '1 row', '2,000 rows'], '2 people')
+    """
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def percent(share: float) -> str:
+    """A share of a page: one place, none where it says nothing, more where all would be lost.
+
+    >>> percent(0.95), percent(0.999), percent(0.12345), percent(0), percent(1), percent(0.00002)
+    ('95%', '99.9%', '12.3%', '0%', '100%', '0.002%')
+    """
+    places = 1
+    while places < 6 and 0 < abs(share) < 1 and round(100 * min(abs(share), 1 - abs(share)), places) == 0:
+        places += 1
+    return f"{100 * share:,.{places}f}".rstrip("0").rstrip(".") + "%"
+
+
 def visible_text(text: object, *, keep: str = "") -> str:
     """Text with a mark in place of every character that cannot be seen, except those in `keep`.
 

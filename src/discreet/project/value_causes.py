@@ -2,11 +2,12 @@
 
 The first rows of the source are looked at again, cell by cell, as the reference engine reads them; a setting is named
 where it would let more of these values fit than it would keep from fitting. Marks, signs and words are named from lists
-of ours. Sources that are not files here are not looked at.
+of ours, values of a category from its declaration. Sources that are not files here are not looked at.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,12 +21,15 @@ from discreet.engines.memory_values import is_lost
 from discreet.engines.missing_values import marks_of
 from discreet.engines.source_values import cell_code
 from discreet.schema.address import DEFAULT
-from discreet.schema.column import BooleanColumn, Column, MomentColumn, NumberColumn
+from discreet.schema.column import BooleanColumn, CategoryColumn, Column, MomentColumn, NumberColumn
 from discreet.schema.schema import Table
 from discreet.schema.value_format import BooleanFormat, MomentFormat, NumberFormat, folded
 
 #: So many rows are looked at.
 ROWS_LOOKED_AT = 20_000
+
+#: So many values of a category are named.
+MOST_EXAMPLES = 3
 
 #: Marks that people write and the usual list does not have.
 FURTHER_MARKS = (
@@ -79,7 +83,7 @@ def day_order_notes(table: Table, *, folder: Path, engine: Engine) -> list[str]:
 
 
 def _has_causes(column: Column) -> bool:
-    return isinstance(column, NumberColumn | MomentColumn | BooleanColumn)
+    return isinstance(column, NumberColumn | MomentColumn | BooleanColumn | CategoryColumn)
 
 
 def _read_cells(
@@ -110,6 +114,8 @@ def _causes(column: Column, cells: Counter[str]) -> Iterator[ValueCause]:
         listed = [mark for mark in marks_of(column) if mark and mark in cells]
         setting = f"null = [{', '.join(_quoted(mark) for mark in [*listed, *marks])}]"
         yield _cause(column, lost, lambda text: text in marks, "are marks of missing values", setting)
+    if isinstance(column, CategoryColumn):
+        yield from _misspelled(column, lost)
     best, most = None, 0
     for changed, reason, setting in _changes(column, lost):
         gained = sum(times for text, times in lost.items() if cell_code(changed, text) is not None)
@@ -123,6 +129,27 @@ def _causes(column: Column, cells: Counter[str]) -> Iterator[ValueCause]:
     if best is not None:
         changed, reason, setting = best
         yield _cause(column, lost, lambda text: cell_code(changed, text) is not None, reason, setting)
+
+
+def _misspelled(column: CategoryColumn, lost: Counter[str]) -> Iterator[ValueCause]:
+    """Values that differ from declared ones in capitals or spaces alone. Declared ones are named, never cells."""
+    declared: dict[str, str] = {}
+    for value in filter(_loosely, column.values):
+        declared.setdefault(_loosely(value), value)
+    meant = Counter[str]()
+    for text, times in lost.items():
+        if value := declared.get(_loosely(text)):
+            meant[value] += times
+    if meant:
+        examples = ", ".join(_quoted(value) for value, _ in meant.most_common(MOST_EXAMPLES))
+        reason = f"are declared values but for capitals or spaces, for example {examples}"
+        setting = "write them alike in the source, or add each spelling to values"
+        yield _cause(column, lost, lambda text: _loosely(text) in declared, reason, setting)
+
+
+def _loosely(text: str) -> str:
+    """A text without capitals, and without spaces that nobody sees."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _cause(

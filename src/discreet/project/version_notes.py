@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Command, DiscreetError, Flag, Message
+from discreet.present.cell_text import counted
 
 if TYPE_CHECKING:
     from discreet.engines.engine import DeclarationOutcome
@@ -34,21 +35,23 @@ def refresh_output(
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
     read = making.exact_rows + left_out
     kept = f", of which {making.exact_rows:,} are kept and {left_out:,} left out" if left_out else ""
-    lines = [f"made version {version} of {name!r} from {read:,} rows{kept} (exact numbers, for the owner only)"]
+    lines = [
+        f"made version {version} of {name!r} from {counted(read, 'row')}{kept} (exact numbers, for the owner only)"
+    ]
     if table.schema.unit.through is not None:
         lines.append("  a row counts once for each person that it belongs to")
     if answered:
         lines.append("  older answers stay; the same query on this version is a new query, and is charged")
     if making.exact_persons is not None:
-        lines.append(f"  {making.exact_persons:,} persons")
+        lines.append(f"  {counted(making.exact_persons, 'person')}")
     if making.exact_without_person:
-        lines.append(f"  {making.exact_without_person:,} rows without a person were left out")
+        lines.append(f"  {_left_out(making.exact_without_person, 'row', 'without a person')}")
     if making.exact_truncated:
-        lines.append(f"  {making.exact_truncated:,} rows beyond rows_per_person were left out")
+        lines.append(f"  {_left_out(making.exact_truncated, 'row', 'beyond rows_per_person')}")
     if making.exact_loops:
-        lines.append(f"  {making.exact_loops:,} edges from a person to themselves were left out")
+        lines.append(f"  {_left_out(making.exact_loops, 'edge', 'from a person to themselves')}")
     if making.exact_doubles:
-        lines.append(f"  {making.exact_doubles:,} rows that repeat an edge were left out")
+        lines.append(f"  {_left_out(making.exact_doubles, 'row', 'repeating an edge')}")
     if making.exact_one_way is not None:
         lines.append(
             f"  {making.exact_one_way:,} of {making.exact_rows:,} edges occur in one direction only, and count "
@@ -95,6 +98,10 @@ def refresh_output(
         "causes": causes_data(causes),
     }
     return data, "\n".join(lines)
+
+
+def _left_out(count: int, noun: str, which: str) -> str:
+    return f"{counted(count, noun)} {which} {'was' if count == 1 else 'were'} left out"
 
 
 def _values(count: int, one: str, several: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from discreet.errors import UsageError
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal, fit
 from discreet.kernel.curator import Version
+from discreet.present.cell_text import counted
 from discreet.schema.column import Column
 from discreet.synth.attribute import Attribute, attribute_of
 from discreet.synth.constraint_bounds import attributes_from_totals
@@ -31,7 +32,7 @@ def random_model(version: Version, columns: tuple[Column, ...], constraints: Pub
             kind="random",
             table=version.table,
             version=version.number,
-            unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+            unit="row" if unit.is_row else f"person, at most {counted(unit.rows, 'row')}",
             because="made from the declared schema only: it says nothing about the data and is free",
         ),
         columns=columns,

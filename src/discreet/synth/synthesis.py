@@ -25,6 +25,7 @@ from discreet.kernel.curator import Version
 from discreet.kernel.program import Program, noise_sd
 from discreet.kernel.project_session import Session
 from discreet.ledger.records import Reservation
+from discreet.present.cell_text import counted
 from discreet.schema.column import Column, TextColumn
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.catalog import PublicTable
@@ -453,7 +454,7 @@ def make_card(
         kind=choice.kind,
         table=version.table,
         version=version.number,
-        unit="row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        unit="row" if unit.is_row else f"person, at most {counted(unit.rows, 'row')}",
         release=program.id,
         epsilon=request.epsilon,
         delta=delta,

@@ -223,7 +223,7 @@ def test_an_ended_session_keeps_the_question_and_no_stale_price(coming: Coming, 
 
 def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
     stored = "() => sessionStorage.getItem('discreet-drafts')"
-    with coming("analyst", at="/ask") as page:
+    with coming("analyst", at="/ask", dialogs=True) as page:
         sent: list[str] = []
         page.on("request", lambda request: sent.append(request.url + str(request.headers)))
         field = page.get_by_label("Your query, in SQL")
@@ -239,9 +239,18 @@ def test_drafts_belong_to_who_typed_them(coming: Coming, place: Place) -> None:
         assert "mysecret" not in (page.evaluate(stored) or "")
         field.fill("SELECT 1")
         expect(page.locator("#trouble")).not_to_be_empty()
+        warnings: list[str] = []
+        page.once("dialog", lambda each: (warnings.append(each.message), each.dismiss()))
+        page.get_by_role("button", name="Log out").click()
+        expect(page.locator("#sql")).to_have_value("SELECT 1")
+        assert "deletes it from this browser tab" in warnings.pop() and "SELECT 1" in page.evaluate(stored)
+        page.once("dialog", lambda each: each.accept())
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
         assert page.evaluate(stored) is None
+    with coming("analyst", at="/ask") as page:  # where nothing is lost, nothing is said: a dialog would be a fault
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
 
 
 @pytest.mark.deep

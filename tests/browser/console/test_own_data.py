@@ -168,8 +168,8 @@ def test_from_a_file_to_the_first_right_answer(coming: Coming, tmp_path: Path, p
         table = page.get_by_label("Name of the table", exact=True).input_value()
         for label, value in case.typed.items():
             fill(page, label, value)
-        page.get_by_role("button", name="Show how it reads").click()
-        expect(page.get_by_role("heading", name="How it reads")).to_be_visible()
+        page.get_by_role("button", name="Preview the table").click()
+        expect(page.get_by_role("heading", name="Preview", exact=True)).to_be_visible()
         if kind == "repeated ids":
             picture(page, "declare")
         page.get_by_role("button", name="Write it, and read the file").click()

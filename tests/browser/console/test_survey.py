@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("console-flows")
 def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, picture: Picture) -> None:
     with coming("owner", at="/survey") as page:
         page.get_by_role("link", name="Make a survey").click()
-        page.get_by_label("Question").fill("Did you dance?")
+        page.get_by_label("Question", exact=True).fill("Did you dance?")
         page.get_by_label("Choices", exact=True).fill("yes\nno")
         page.get_by_label("Who asks").fill("The city clinic")
         expect(page.get_by_label("Epsilon per answer")).to_have_value("1")
@@ -44,7 +44,7 @@ def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, pict
             assert phone.context.cookies() == []
         assert survey_host_of(place.house.handle).store.count(made) == 1
         page.reload()
-        expect(page.locator("main")).to_contain_text("1 reports so far")
+        expect(page.locator("main")).to_contain_text("1 report so far")
 
 
 @pytest.mark.deep

@@ -285,8 +285,8 @@ def test_a_session_may_change_its_password_while_the_name_is_attacked(people, ad
     session = people.log_in("ada", GOOD, address="192.0.2.1")
     for _ in range(5):
         people.log_in("ada", "wrong", address="192.0.2.1")
-    assert people.check("ada", GOOD, address="192.0.2.1", trusted=session) is not None
+    assert people.attempt("ada", GOOD, address="192.0.2.1", trusted=session).cookie is not None
     for _ in range(5):
-        assert people.check("ada", "wrong", address="192.0.2.1", trusted=session) is None
+        assert people.attempt("ada", "wrong", address="192.0.2.1", trusted=session).cookie is None
     with pytest.raises(TooManyLogins):  # somebody who found it open guesses no faster
-        people.check("ada", GOOD, address="192.0.2.1", trusted=session)
+        people.attempt("ada", GOOD, address="192.0.2.1", trusted=session)

@@ -15,6 +15,7 @@ from discreet.console.jobs.job_queue import Progress
 from discreet.console.responses import NotFound, RequestDenied
 from discreet.console.visitor import Visitor
 from discreet.errors import Command, Message, Refused, UsageError
+from discreet.present.cell_text import cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.schema.toml_file import parse_toml
@@ -125,9 +126,16 @@ def _preview(path: Path) -> dict[str, Any]:
         "name": path.stem,
         "columns": columns,
         "rows": release_store.to_json(rows),
+        "shown": {"columns": columns[: labels + 2], "rows": [_shown_row(row, labels) for row in rows]},
         "more": arrow_table.num_rows > SHOWN_ROWS,
         "chart": chart,
     }
+
+
+def _shown_row(row: list[Any], labels: int) -> list[Any]:
+    """A row for people: its labels, its count, and the estimate with its noise as one number."""
+    count, estimate, _, low, high = row[labels : labels + 5]
+    return [*map(cell_text, row[:labels]), f"{count:,}", noisy_charts.number_with_noise(estimate, (low, high))]
 
 
 def table_file(project: Project, recalled_release: RecalledRelease, name: str) -> Path:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.console.console_text import console_text, console_texts
+from discreet.console.console_text import console_texts, page_sentence
 from discreet.console.project_handle import ProjectHandle
 from discreet.errors import DiscreetError
 from discreet.project.project import Project
@@ -109,8 +109,8 @@ def refresh_report(project: Project, name: str, *, force: bool = False) -> Owner
     return OwnerReport(
         table=table.name,
         title=f"Version {version} was made",
-        lines=tuple(_sentence(line) for line in text.splitlines()),
-        notes=tuple(_sentence(line) for line in console_texts(notes)),
+        lines=tuple(_report_line(line) for line in text.splitlines()),
+        notes=tuple(_report_line(line) for line in console_texts(notes)),
         numbers=data,
     )
 
@@ -121,23 +121,28 @@ def forget_report(project: Project, name: str, person: tuple[str, ...]) -> Owner
     return OwnerReport(
         table=project.table(name).name,
         title="A person was erased",
-        lines=tuple(_sentence(line) for line in text.splitlines()),
+        lines=tuple(_report_line(line) for line in text.splitlines()),
         numbers=data,
     )
 
 
 def failed_report(name: str, problem: DiscreetError, *, title: str) -> OwnerReport:
     """Why nothing came of it."""
-    hint = console_text(problem.hint)
     return OwnerReport(
         table=name,
         title=title,
-        lines=(_sentence(console_text(problem.reason)), *([_sentence(hint)] if hint else [])),
+        lines=(page_sentence(problem.reason), *([page_sentence(problem.hint)] if problem.hint else [])),
     )
 
 
-def _sentence(line: str) -> str:
-    """A line of a terminal as a sentence of a page; a column's name at its beginning stays as it is."""
+def _report_line(line: str) -> str:
+    """A line of a terminal as a sentence; a column's name, which ends with a colon, keeps its spelling.
+
+    >>> _report_line("  first day: 2 values did not fit"), _report_line("warning: steps are coarse")
+    ('first day: 2 values did not fit.', 'Warning: steps are coarse.')
+    """
     text = line.strip()
-    first = text[:1] if ": " in text else text[:1].upper()
-    return f"{first}{text[1:]}" + ("" if text.endswith((".", ":", "!", "?")) else ".")
+    if text.startswith("warning: "):
+        return page_sentence(f"W{text[1:]}")
+    sentence = page_sentence(text)
+    return text[:1] + sentence[1:] if ": " in text else sentence

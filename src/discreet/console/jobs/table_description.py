@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.console import forms
-from discreet.console.console_text import console_texts
+from discreet.console.console_text import console_texts, page_sentence
 from discreet.console.jobs import release_store
 from discreet.console.responses import PageTable
 from discreet.present.cell_text import DASH, cell_text
@@ -55,7 +55,7 @@ def quote_description(project: Project, wish: Mapping[str, Any]) -> dict[str, An
         each["needs"] = _needs(each, unit=unit, bounds_unit="persons" if plan.unit_rows > 1 else "rows")
     return {
         **data,
-        "notes": [_sentence(note) for note in console_texts([*plan.sentences(), *plan.notes])],
+        "notes": [page_sentence(note) for note in console_texts([*plan.sentences(), *plan.notes])],
         "price": forms.price_json(project, name, plan.event),
     }
 
@@ -103,7 +103,7 @@ def description_page(project: Project, recalled_release: RecalledRelease) -> dic
         **data,
         "rows_words": _number_words(rows),
         "persons_words": None if data["persons"] is None else _number_words(data["persons"]),
-        "notes": [_sentence(note) for note in notes],
+        "notes": [page_sentence(note) for note in notes],
         "shown": [_shown_column(each, rows, labels.get(each["column"], {})) for each in data["columns"]],
         "undeclared": list(_undeclared(project, data)),
     }
@@ -219,7 +219,3 @@ def _ends(number: Mapping[str, Any]) -> list[Any]:
     """A number and its interval; what is below noise has no value."""
     low = 0 if number["below_noise"] else max(0, number["value"] - number["plus_minus"])
     return [number["value"], low, number["at_most"]]
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

@@ -34,3 +34,8 @@ def whole_number_at(context: RequestContext, name: str) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < len(text) < 7) or int(text) < 1:
         raise RequestDenied(f"{name} must be a whole number, at least 1.", status=400)
     return int(text)
+
+
+def shows_all_rows(context: RequestContext) -> bool:
+    """Whether a page shows all rows, and not the first."""
+    return context.query_text("rows") == "all"

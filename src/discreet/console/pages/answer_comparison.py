@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.console import public_facts
-from discreet.console.console_text import console_text
+from discreet.console.console_text import page_sentence
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
 from discreet.console.pages.answer_address import recalled_at, statement_at, whole_number_at
@@ -100,7 +100,7 @@ def show(context: RequestContext) -> HandlerResponse:
         }
         rows = [[each.label, *each.first, *each.second, *each.difference] for each in lines]
     except UsageError as problem:
-        data["why_not"] = console_text(problem.reason)
+        data["why_not"] = page_sentence(problem.reason)
     return Page(template="answer_beside.html", data=data, table=PageTable(columns=_COLUMNS, rows=rows))
 
 

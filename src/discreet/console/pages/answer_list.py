@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -118,8 +119,20 @@ def _matches(line: Line, wish: Mapping[str, str]) -> bool:
         note.note,
         *note.tags,
     )
-    whole = "\n".join(parts).casefold()
-    return all(word in whole for word in wish["q"].casefold().split())
+    whole = search_form("\n".join(parts))
+    return all(word in whole for word in search_form(wish["q"]).split())
+
+
+def search_form(text: str) -> str:
+    """A text as it is searched: capitals and accents make no difference.
+
+    >>> search_form("ZÜRICH, Straße"), search_form("Zu\u0308rich")
+    ('zurich, strasse', 'zurich')
+    """
+    if text.isascii():
+        return text.lower()
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 ROUTES = (Route(method="GET", path="/a", handler=index, role="analyst"),)

@@ -12,12 +12,12 @@ from discreet.console import public_facts
 from discreet.console.answer_index import excerpt
 from discreet.console.api.release_files import parquet_file
 from discreet.console.chart_file import chart_file
-from discreet.console.console_text import console_text, console_texts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.console_text import console_texts, page_sentence
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
-from discreet.console.pages.answer_address import recalled_at, release_at, statement_at, whole_number_at
+from discreet.console.pages.answer_address import recalled_at, release_at, shows_all_rows, statement_at, whole_number_at
 from discreet.console.pages.answer_list import answer_lines
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, Redirect, RequestDenied
@@ -60,7 +60,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
         try:
             release = release_at(context, recalled_release)
         except UsageError as trouble:
-            data["unreadable"] = console_text(trouble.reason)
+            data["unreadable"] = page_sentence(trouble.reason)
     if release is not None:
         release_json = without_infinities(release.to_data(best=True))
         data |= {
@@ -69,7 +69,9 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "best": release_json["best"],
             "has_best": bool(release_view.best_places(release_json)),
             "shows_best": context.query_text("best") == "1",
-            "sheet": release_view.page_sheet(release_json, best=context.query_text("best") == "1"),
+            "sheet": release_view.page_sheet(
+                release_json, best=context.query_text("best") == "1", every=shows_all_rows(context)
+            ),
             "single": release_view.single_number(release_json),
             "shown_confidence": context.query_text("confidence").strip(),
             "numbers": release_view.chart_numbers(release_json),
@@ -78,7 +80,7 @@ def _page(context: RequestContext, *, problem: Exception | None = None, epsilon:
             "tree": _sensitivity_tree(project, recalled_release, statement_at(context)),
         }
     if problem is not None:
-        data["problem_again"] = error_json(error_report_of(problem))
+        data["problem_again"] = page_problem(error_report_of(problem))
     data |= {"epsilon": epsilon, "within": within}
     table = None if release is None else release_view.file_table(data)
     status = 200 if problem is None else error_report_of(problem).status

@@ -16,6 +16,7 @@ from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.jobs.stored_results import decode_releases
 from discreet.console.pages import query_builder, query_price, rehearsal_charts, release_view, vocabulary
+from discreet.console.pages.answer_address import shows_all_rows
 from discreet.console.pages.query_drafts import EPSILON, DraftStore, QueryDraft, SavedDraft
 from discreet.console.pages.release_list import recall_release
 from discreet.console.render import csv_of
@@ -137,7 +138,10 @@ def answer(context: RequestContext) -> HandlerResponse:
     stored_key = context.people.keys.find(key_owner(context.visitor.name or ""), context.params["key"])
     if stored_key is None or stored_key.result is None:
         raise NotFound
-    releases = [_release_page(each) for each in decode_releases(stored_key.result, context.handle.project)]
+    releases = [
+        _release_page(each, every=shows_all_rows(context))
+        for each in decode_releases(stored_key.result, context.handle.project)
+    ]
     return Page(template="ask_answer.html", data={"releases": releases}, table=_cells(releases))
 
 
@@ -181,14 +185,14 @@ def _made_up_table(context: RequestContext) -> Any:
     return look_alike(tables, table.name, rows=MADE_UP)
 
 
-def _release_page(data: dict[str, Any]) -> dict[str, Any]:
+def _release_page(data: dict[str, Any], *, every: bool) -> dict[str, Any]:
     names = ("release", "table", "version", "columns", "rows", "intervals", "confidence", "warnings", "derived", "from")
     release_fields = {name: data[name] for name in names}
     return {
         **release_fields,
         "title": data.get("title"),
         "cost": data["cost"],
-        "sheet": release_view.page_sheet(data),
+        "sheet": release_view.page_sheet(data, every=every),
         "chart": release_view.release_chart(data),
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet import exact
 from discreet.console import public_facts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.pages import odds
 from discreet.console.pages.budget_forecast import forecast_json
 from discreet.console.pages.budget_history import NOBODY, BudgetChange, budget_history_of, chart_steps, thin_changes
@@ -50,7 +50,7 @@ def _page(
         "windows": list(WINDOWS),
         "plain": exact.as_float(odds.LARGEST_PLAIN_EPSILON, up=False),
         "told": dict.fromkeys(("table", "epsilon", "why", "grant_table", "grant_epsilon"), "") | (form_texts or {}),
-        "trouble": None if problem is None else {**error_json(error_report_of(problem)), "at": at},
+        "trouble": None if problem is None else {**page_problem(error_report_of(problem)), "at": at},
     }
     rows = [
         [each["population"], who["who"], window, who["windows"][window]["questions"], who["windows"][window]["epsilon"]]

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from discreet.console import public_facts
 from discreet.console.console_text import console_texts
+from discreet.console.pages.answer_list import search_form
 from discreet.console.pages.me import current_person
 from discreet.console.pages.query_drafts import DraftStore
 from discreet.console.pages.vocabulary import example_query
@@ -145,7 +146,7 @@ def jump(context: RequestContext) -> HandlerResponse:
         *(
             {"to": f"/d/{quote(name, safe='')}", "words": f"table {name}"}
             for low, name in names.items()
-            if small in low
+            if search_form(small) in search_form(low)
         ),
         *({"to": f"/{page}", "words": f"page {page}"} for page in PAGES if small in page),
         *(
@@ -156,7 +157,7 @@ def jump(context: RequestContext) -> HandlerResponse:
         *(
             {"to": f"/a/{quote(id_, safe='')}", "words": f"answer {note.name}"}
             for id_, note in context.people.notes.all().items()
-            if small and small in note.name.lower()
+            if small and search_form(small) in search_form(note.name)
         ),
     ]
     grid = PageTable(columns=("to", "words"), rows=[[each["to"], each["words"]] for each in matches[:50]])

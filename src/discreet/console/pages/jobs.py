@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.attack_queue import Trial, TrialKey
 from discreet.console.jobs.job_queue import BackgroundJob, job_queue_of
 from discreet.console.jobs.query_job import QueryJob
@@ -137,7 +137,7 @@ def _line(
     """A job in the list. facts: what differs from kind to kind."""
     charged = job_progress.charged_json(context.handle.project, charges)
     failed = state in ("failed", "stopped") and problem is not None
-    trouble = error_json(error_report_of(problem)) if failed and problem is not None else None
+    trouble = page_problem(error_report_of(problem)) if failed and problem is not None else None
     usual = {"step": "", "share": None, "stopping": False, "stoppable": True, "page": None, "sentence": ""}
     return {
         **usual,

@@ -63,7 +63,8 @@ def create_first_owner(context: RequestContext) -> HandlerResponse:
     except TooManyLogins as problem:
         raise too_many(problem) from None
     except UsageError as problem:
-        return _setup_page(holds=True, name=name[:60], error=problem.reason, status=400)
+        holds = context.people.setup.holds(context.params["link"])  # of two who came at once, one is the owner
+        return _setup_page(holds=holds, name=name[:60], error=problem.reason, status=400)
     return Redirect(to="/" if tried.cookie else "/login", cookie=tried.cookie, browser=tried.browser)
 
 

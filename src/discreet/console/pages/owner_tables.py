@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from discreet.accounting.guarantee import large_limit_sentence
 from discreet.console import forms, public_facts, uploads
-from discreet.console.console_text import console_text
+from discreet.console.console_text import page_sentence
 from discreet.console.file_change import FileChange, owner_acts_of
 from discreet.console.jobs.job_queue import Progress, job_queue_of
 from discreet.console.jobs.owner_reports import (
@@ -99,10 +99,8 @@ def _table_page(context: RequestContext, table: Table, *, problem: DiscreetError
 
 
 def _plain_sentence(text: str) -> str:
-    """A sentence of the library as a page says it; the name of the file keeps its spelling."""
-    sentence = console_text(text).replace("`", "")
-    first = sentence[:1] if sentence.startswith(NAME) else sentence[:1].upper()
-    return f"{first}{sentence[1:]}" + ("" if sentence.endswith(".") else ".")
+    """A sentence of the library as a page says it, without marks of code."""
+    return page_sentence(text).replace("`", "")
 
 
 #: Beside what retiring a table deletes.
@@ -122,8 +120,7 @@ def _kept_because(project: Project, table: Table) -> str:
     try:
         project.versions.removable_table(table.name)
     except DiscreetError as problem:
-        hint = console_text(problem.hint)
-        return " ".join(_plain_sentence(each) for each in (problem.reason, hint) if each)
+        return " ".join(_plain_sentence(each) for each in (problem.reason, problem.hint) if each)
     return ""
 
 

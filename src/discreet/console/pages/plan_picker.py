@@ -22,6 +22,8 @@ from discreet.tables.publish.plan_file import MOST_BYTES, is_file_name
 #: So many levels can be chosen from lists, below the top one.
 LEVELS = 4
 ROOT = "all"
+#: So many letters of JSON name a level.
+_LONGEST_LEVEL = 2_000
 #: Which list an error is about, by what its sentence names; the first that fits.
 _SIGNS = (
     ("exact", ("invariant", "exact total")),
@@ -78,12 +80,17 @@ def choices_of_form(texts: Mapping[str, tuple[str, ...]]) -> PlanChoices:
 
 def _level(text: str) -> tuple[str, ...]:
     try:
-        parts = json.loads(text)
-    except ValueError:
+        parts = json.loads(text) if len(text) <= _LONGEST_LEVEL else None
+    except (ValueError, RecursionError):
         parts = None
-    if not isinstance(parts, list) or len(parts) not in (1, 2) or not all(isinstance(part, str) for part in parts):
+    if not isinstance(parts, list) or len(parts) not in (1, 2) or not all(map(_is_name, parts)):
         raise ChoiceProblem("a level is not one of the list", at="levels")
     return tuple(parts)
+
+
+def _is_name(part: object) -> bool:
+    """Whether it can be a column's: a text, and no half of a letter, which JSON can spell and no file can hold."""
+    return isinstance(part, str) and not any("\ud800" <= letter <= "\udfff" for letter in part)
 
 
 def plan_text(choices: PlanChoices, table: Table) -> str:

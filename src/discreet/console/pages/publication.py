@@ -14,8 +14,9 @@ from discreet.bundle import bundle_files
 from discreet.bundle.claims import claims_of_event, parameters
 from discreet.bundle.sheet import Sheet
 from discreet.console.console_text import console_texts
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.pages import release_view
+from discreet.console.pages.answer_address import shows_all_rows
 from discreet.console.pages.bundle_cache import FIELDS, about_of, bundle_cache_of, bundle_of
 from discreet.console.pages.publication_draft import preview_json, suggested_fields
 from discreet.console.people.publications import Publication
@@ -67,7 +68,7 @@ def show(context: RequestContext) -> HandlerResponse:
     publication = _publication(context)
     bundle = bundle_of(context, publication)
     content = bundle.content
-    tables = [_table(sheet) for sheet in content.sheets]
+    tables = [_table(sheet, every=shows_all_rows(context)) for sheet in content.sheets]
     data = {
         **_line(context, publication),
         "question": content.text,
@@ -84,9 +85,13 @@ def show(context: RequestContext) -> HandlerResponse:
     return Page(template="published_release.html", data=data, table=table)
 
 
-def _table(sheet: Sheet) -> dict[str, Any]:
+def _table(sheet: Sheet, *, every: bool) -> dict[str, Any]:
     data = sheet.to_data()
-    return {**data, "sheet": release_view.page_sheet(data), "chart": release_view.release_chart(_chart_data(data))}
+    return {
+        **data,
+        "sheet": release_view.page_sheet(data, every=every),
+        "chart": release_view.release_chart(_chart_data(data)),
+    }
 
 
 def _chart_data(data: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +152,7 @@ def _form(
         ],
         "prefilled": prefilled,
         "preview": preview_json(context, release, {name: fields.get(name, "") for name in FIELDS}),
-        "trouble": None if problem is None else error_json(error_report_of(problem)),
+        "trouble": None if problem is None else page_problem(error_report_of(problem)),
     }
     status = 200 if problem is None else error_report_of(problem).status
     return Page(template="published_form.html", data=data, status=status)

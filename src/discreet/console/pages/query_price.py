@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ from discreet.answers.affordability import budget_refusal as exceeded
 from discreet.answers.explain import explain
 from discreet.answers.query_quote import quote
 from discreet.console import public_facts
-from discreet.console.console_text import console_text
-from discreet.console.error_responses import error_json, error_report_of
+from discreet.console.console_text import page_hint
+from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
@@ -229,7 +230,7 @@ def _errors(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if stored is None or stored["plus_minus"] is None:
         return [_error(each, data["confidence"]) for each in data["noise"]]
     often = f"with {100 * data['confidence']:g}% confidence"
-    words = f"the stored numbers: plus or minus {stored['plus_minus']:,.6g} or less, {often}"
+    words = f"the stored numbers: plus or minus {_at_most(stored['plus_minus'])} or less, {often}"
     return [{"column": "", "plus_minus": stored["plus_minus"], "words": words}]
 
 
@@ -237,7 +238,7 @@ def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     """How wrong a column may be by its noise."""
     often = f"with {100 * confidence:g}% confidence"
     if noise["plus_minus"] is not None:
-        words = f"{noise['column']}: plus or minus {noise['plus_minus']:,.6g} or less, {often}"
+        words = f"{noise['column']}: plus or minus {_at_most(noise['plus_minus'])} or less, {often}"
     elif noise.get("ranks") is not None:
         words = f"{noise['column']}: at most {noise['ranks']:,.4g} rows from its rank, {often}"
     else:
@@ -245,9 +246,21 @@ def _error(noise: Mapping[str, Any], confidence: float) -> dict[str, Any]:
     return {"column": noise["column"], "plus_minus": noise["plus_minus"], "words": words}
 
 
+def _at_most(width: float) -> str:
+    """A width in three digits, rounded up: the error is no larger than it.
+
+    >>> _at_most(648.1077), _at_most(6), _at_most(0.6105471), _at_most(1234.5), _at_most(0.0)
+    ('649', '6', '0.611', '1,240', '0')
+    """
+    places = 2 - math.floor(math.log10(width)) if width > 0 else 0
+    unit = 10.0**-places
+    rounded = math.ceil(width / unit - 1e-9) * unit
+    return f"{rounded:,.{max(places, 0)}f}".rstrip("0").rstrip(".") if places > 0 else f"{rounded:,.0f}"
+
+
 def editor_error(problem: Exception, text: str, project: Project) -> dict[str, Any]:
     """An error beside the editor: its place in the whole text, and what can be taken from its hint."""
-    error_data = error_json(error_report_of(problem))
+    error_data = page_problem(error_report_of(problem))
     start = None
     if isinstance(problem, Refused):
         start = query_offers.refusal_offset(problem, text)
@@ -255,7 +268,7 @@ def editor_error(problem: Exception, text: str, project: Project) -> dict[str, A
         error_data["column"] = start - text.rfind("\n", 0, start)
     return {
         **error_data,
-        "hint": console_text(error_report_of(problem).hint, labels=query_offers.LABELS),
+        "hint": page_hint(error_report_of(problem).hint, labels=query_offers.LABELS),
         "start": start,
         "status": error_report_of(problem).status,
         "offers": query_offers.offers(problem, text, start, project),

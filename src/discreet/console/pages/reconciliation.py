@@ -52,6 +52,10 @@ def _agreement_json(project: Any, name: str, only: list[str], *, whole: bool) ->
     agreement = project.reconcile(name, only, whole=whole)
     data: dict[str, Any] = release_store.to_json(agreement.to_data())
     data["words"] = [line.words() for line in agreement.lines]
+    data["shown"] = [
+        [_rounded(each, "value", "standard_error"), _rounded(each, "reconciled", "reconciled_error")]
+        for each in data["numbers"]
+    ]
     data["chart"], data["moved"] = _chart(data["numbers"])
     data["said"] = [agreement.identity(each) for each in agreement.identities[:LISTED]]
     return data

@@ -10,8 +10,10 @@ from discreet.console.responses import PageTable
 from discreet.present.cell_text import DASH, TOTAL
 from discreet.release import format_cell, is_below_noise
 
-#: So many rows are on a page; all are in its files.
-MOST_SHOWN = 500
+#: So many rows are on a page at first, so many where all are asked for, and a few more rather than a link to a few.
+FIRST_SHOWN = 50
+MOST_SHOWN = 5_000
+_SPARED = 10
 #: A chart of more groups than this is a carpet.
 MOST_DRAWN = 5_000
 
@@ -20,24 +22,34 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d+)?)?")
 Data = Mapping[str, Any]
 
 
-def page_sheet(data: Data, *, best: bool = False) -> dict[str, Any]:
+def page_sheet(data: Data, *, best: bool = False, every: bool = False) -> dict[str, Any]:
     """The rows of a release, given as its data, for a page. `cells`: what is shown, and what drowned in noise.
 
     best: with the best numbers of `data`, each column of them behind that of the unbiased ones.
+    every: all rows and not the first. `left`: how many are not shown; `every`: whether the first would be fewer.
     """
     data = with_labels(data)
+    many = len(data["rows"])
+    few = many if many <= FIRST_SHOWN + _SPARED else FIRST_SHOWN
+    shown = range(min(many, MOST_SHOWN) if every else few)
     columns: list[Any] = []
-    cells: list[list[dict[str, Any]]] = [[] for _ in _shown_rows(data)]
+    cells: list[list[dict[str, Any]]] = [[] for _ in shown]
     places = best_places(data) if best else []
     for place, column in enumerate(data["columns"]):
         columns.append(column)
-        for row in _shown_rows(data):
+        for row in shown:
             cells[row].append(_cell(data, row, place))
         if place in places:
             columns.append({"name": f"{column['name']}, best", "kind": "derived"})
-            for row in _shown_rows(data):
+            for row in shown:
                 cells[row].append(_best_cell(data["best"][row][place]))
-    return {"columns": columns, "cells": cells, "more": max(0, len(data["rows"]) - MOST_SHOWN)}
+    return {
+        "columns": columns,
+        "cells": cells,
+        "left": many - len(shown),
+        "every": len(shown) > few,
+        "most": MOST_SHOWN,
+    }
 
 
 def single_number(data: Data) -> dict[str, Any] | None:
@@ -69,10 +81,6 @@ def with_labels(data: Data) -> Data:
         for row in data["rows"]
     ]
     return {**data, "rows": rows}
-
-
-def _shown_rows(data: Data) -> range:
-    return range(min(MOST_SHOWN, len(data["rows"])))
 
 
 def _cell(data: Data, row: int, place: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
-from discreet.present.cell_text import DASH
+from discreet.present.cell_text import DASH, percent
 from discreet.surveys.collector.enrolment import enrol
 from discreet.surveys.collector.period_results import periods_lines
 from discreet.surveys.collector.randomizer_design import (
@@ -135,6 +135,8 @@ def _survey_wish(texts: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
 def _answers(wish: Mapping[str, Any]) -> AnswerDomain:
     """What an answer can be, as the form says; fields of another kind of answer count nothing."""
     match wish["kind"]:
+        case "yes-no":
+            return AnswerDomain(choices=("yes", "no"))
         case "choices":
             lines = (line.strip() for line in wish["choices"].splitlines())
             return AnswerDomain(choices=tuple(line for line in lines if line))
@@ -243,15 +245,15 @@ def _chart(results: Mapping[str, Any]) -> dict[str, Any] | None:
     bars = []
     for each in results["estimates"]:
         low, high = (None, None) if each["interval"] is None else (100 * end for end in each["interval"])
-        text = f"{100 * each['share']:.1f}%"
+        text = percent(each["share"])
         bars.append({"label": each["choice"], "value": 100 * each["share"], "low": low, "high": high, "text": text})
     return {"chart": "bars", "title": "Estimated shares in percent", "bars": bars}
 
 
 def _line(each: Mapping[str, Any]) -> list[str]:
     """An estimate, for people."""
-    ends = DASH if each["interval"] is None else " to ".join(f"{100 * end:.1f}%" for end in each["interval"])
-    return [each["choice"], f"{100 * each['share']:.1f}%", ends]
+    ends = DASH if each["interval"] is None else " to ".join(map(percent, each["interval"]))
+    return [each["choice"], percent(each["share"]), ends]
 
 
 def _period_rows(results: Mapping[str, Any]) -> list[list[str]]:

@@ -110,10 +110,6 @@ class People:
         """The cookie of a new session, or None; for who needs no more of an attempt."""
         return self.attempt(name, password, address=address, instead_of=instead_of).cookie
 
-    def check(self, name: str, password: str, *, address: str, trusted: str = "") -> Person | None:
-        """Whose name and password these are, if anybody's who may come. Raises Throttled."""
-        return self._check(name, password, address=address, trusted=trusted).person
-
     def set_password(self, name: str, password: str, *, temporary: bool = False) -> Person:
         """A new password; ends all of the person's sessions. `temporary`: its person must change it first."""
         return self.roster.set_password(name, self.passwords.hash_new(password, (name,)), temporary=temporary)

@@ -41,7 +41,7 @@ export function openBuilder(form, write) {
     const told = answer?.status === 200 ? await answer.json() : { problem: { error: "The server does not respond, or your session has ended." } };
     trouble.hidden = !told.problem;
     trouble.className = told.problem ? "bad" : "";
-    trouble.textContent = told.problem ? [told.problem.error, told.problem.hint].filter(Boolean).join("; try: ") : "";
+    trouble.textContent = told.problem ? [told.problem.error, told.problem.hint].filter(Boolean).join(" Try: ") : "";
     if (!told.problem) write(told.sql);
   });
 }

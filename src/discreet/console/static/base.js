@@ -1,5 +1,5 @@
 // What every page does: "/" jumps, forms are sent once, grave acts are confirmed, drafts end with their answer.
-import { answered, forget } from "./drafts.js";
+import { answered, forget, isPending } from "./drafts.js";
 
 const jump = document.getElementById("jump-to");
 
@@ -26,10 +26,14 @@ document.addEventListener("click", (event) => {
   if (asked && !confirm(asked.dataset.confirm)) event.preventDefault();
 });
 
-// A question that was sent from the editor is answered here; whoever logs out leaves nothing that they typed.
+// A question that was sent from the editor is answered here; whoever logs out leaves nothing that they typed, and is asked first.
 const from = document.referrer.startsWith(location.origin) ? new URL(document.referrer).pathname : "";
 if (/^\/ask(\/draft|$)/.test(from) && /^\/(a|ask\/answer)\//.test(location.pathname)) answered();
-document.querySelector('form[action="/logout"]')?.addEventListener("submit", forget);
+document.querySelector('form[action="/logout"]')?.addEventListener("submit", (event) => {
+  const warning = "You typed a query that has no answer yet. Logging out deletes it from this browser tab. Log out?";
+  if (isPending(event.target.dataset.who) && !confirm(warning)) event.preventDefault();
+  else forget();
+});
 
 // What only works with this script is shown by it; where nothing may be copied (an address without TLS), that stays away.
 if (document.querySelector("[data-copy], [data-png]")) {

@@ -45,6 +45,11 @@ export function answered() {
     : each)));
 }
 
+/** Whether somebody typed a query here that was never answered: it is nowhere else. */
+export function isPending(who) {
+  return all().some((each) => each.who === who && !each.answered && each.fields.sql.trim());
+}
+
 /** Forget all, as whoever logs out expects. */
 export function forget() {
   try {

@@ -1,8 +1,8 @@
-import { begin, button, draw, label, line, part, percent, plain, say, slider, told, wholeLaplace } from "./learn.js";
+import { begin, button, choice, draw, label, line, part, percent, plain, say, slider, told, wholeLaplace } from "./learn.js";
 
-const asked = slider("asked", (value) => ["are Alice and Bob connected?", "is Alice there?"][value]);
+const asked = choice("asked");
 const friends = slider("friends", (value) => `${value}`);
-const unit = slider("unit", (value) => ["one link", "one person, with all links"][value]);
+const unit = choice("unit");
 const limit = slider("limit", (value) => `${value}`);
 const epsilon = slider("epsilon", (value) => plain(Math.exp(value), 2));
 const others = Array.from({ length: told.people - 1 }, (_, place) => place);

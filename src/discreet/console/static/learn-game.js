@@ -1,10 +1,9 @@
-import { begin, button, draw, label, line, part, percent, plain, say, scale, slider, told, wholeLaplace } from "./learn.js";
+import { begin, button, choice, draw, label, line, part, percent, plain, say, scale, slider, told, wholeLaplace } from "./learn.js";
 
 const march = slider("march", (value) => plain(value));
 const april = slider("april", (value) => plain(value));
 const times = slider("times", (value) => (value === 1 ? "once" : `${value} times`));
-const ledger = slider("ledger", (value) =>
-  ["new noise each time, without a limit", "new noise, until the budget is spent", "the stored answer, free"][value]);
+const ledger = choice("ledger");
 
 /** Within how much 95% of answers are. */
 function width(strength) {

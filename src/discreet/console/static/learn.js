@@ -60,6 +60,15 @@ export function slider(name, shows = (value) => plain(value)) {
   return { get value() { return Number(field.value); }, on: (act) => field.addEventListener("input", act) };
 }
 
+/** Which of a few things is chosen, from 0. */
+export function choice(name) {
+  const fields = [...area.querySelectorAll(`input[name="${name}"]`)];
+  return {
+    get value() { return fields.findIndex((each) => each.checked); },
+    on: (act) => fields.forEach((each) => each.addEventListener("change", act)),
+  };
+}
+
 export const button = (name, act) => area.querySelector(`[data-do="${name}"]`).addEventListener("click", act);
 
 let waiting = 0;

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from discreet import exact
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
+from discreet.present.cell_text import counted
 from discreet.present.html import render
 from discreet.tables.publish.layout import Layout
 from discreet.tables.publish.permitted_totals import COSTS
@@ -94,7 +95,7 @@ def guarantee_data(layout: Layout, price: PublicationPrice, *, has_exact_totals:
         "epsilon": exact.as_float(epsilon, up=True),
         "delta": exact.as_float(price.delta, up=True),
         "rho": None if rho is None else exact.as_float(rho, up=True),
-        "unit": "row" if unit.is_row else f"person, at most {unit.rows:,} rows",
+        "unit": "row" if unit.is_row else f"person, at most {counted(unit.rows, 'row')}",
         "neighbours": f"one {one} is "
         + ("changed, and the exact totals stay the same" if has_exact_totals else "added or removed"),
         "presence_protected": not has_exact_totals,
