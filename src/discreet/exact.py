@@ -106,7 +106,8 @@ def read(text: object) -> Fraction:
     """The Fraction that `write` wrote."""
     if not isinstance(text, str) or not _RATIO.fullmatch(text):
         raise ValueError(f"not an exact ratio: {text!r}")
-    return Fraction(text)
+    top, _, bottom = text.partition("/")
+    return Fraction(int(top), int(bottom))
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
