@@ -1,5 +1,6 @@
 """Exact numbers: read as written, rounded outward, strange ones refused."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -42,6 +43,17 @@ def test_shown_numbers_are_rounded_to_the_safe_side(value, digits):
     down, up = (Fraction(exact.show(value, digits=digits, up=up)) for up in (False, True))
     assert down <= value <= up
     assert up - down <= value / 10 ** (digits - 1)
+
+
+@given(st.fractions(), st.integers(1, 12), st.booleans())
+def test_numbers_are_shown_with_the_digits_wanted(value, digits, up):
+    """As in plain Fractions; and a sum is the sum."""
+    if value:
+        size = len(str(abs(value.numerator))) - len(str(value.denominator))
+        scale = Fraction(10) ** (digits - 1 - size + (abs(value) < Fraction(10) ** size))
+        whole = math.ceil(value * scale) if up else math.floor(value * scale)
+        assert Fraction(exact.show(value, digits=digits, up=up)) == whole / scale
+    assert exact.total([value, Fraction(1, digits), value]) == 2 * value + Fraction(1, digits)
 
 
 @given(positive)

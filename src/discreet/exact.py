@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
@@ -105,7 +106,20 @@ def read(text: object) -> Fraction:
     """The Fraction that `write` wrote."""
     if not isinstance(text, str) or not _RATIO.fullmatch(text):
         raise ValueError(f"not an exact ratio: {text!r}")
-    return Fraction(text)
+    top, _, bottom = text.partition("/")
+    return Fraction(int(top), int(bottom))
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """The sum of many Fractions of few denominators, quickly.
+
+    >>> total([Fraction(1, 10), Fraction(1, 2), Fraction(3, 10)]), total([])
+    (Fraction(9, 10), Fraction(0, 1))
+    """
+    tops: dict[int, int] = {}
+    for value in values:
+        tops[value.denominator] = tops.get(value.denominator, 0) + value.numerator
+    return sum((Fraction(top, bottom) for bottom, top in tops.items()), Fraction(0))
 
 
 def units_up(value: Fraction, units: int) -> int:
@@ -126,10 +140,11 @@ def show(value: Fraction, *, digits: int = 6, up: bool = False) -> str:
     """
     if value == 0:
         return "0"
-    size = len(str(abs(value.numerator))) - len(str(value.denominator))
-    power = digits - 1 - size + (abs(value) < Fraction(10) ** size)
-    scaled = value * Fraction(10) ** power
-    whole = math.ceil(scaled) if up else math.floor(scaled)
+    top, bottom = value.numerator, value.denominator
+    size = len(str(abs(top))) - len(str(bottom))
+    power = digits - 1 - size + (abs(top) * 10 ** max(0, -size) < bottom * 10 ** max(0, size))
+    top, bottom = top * 10 ** max(0, power), bottom * 10 ** max(0, -power)
+    whole = -(-top // bottom) if up else top // bottom
     shown = Decimal(whole).scaleb(-power, _DIGITS).normalize(_DIGITS)
     if shown == 0 or Decimal("0.0001") <= abs(shown) < Decimal(10) ** 15:
         return f"{shown:f}"

@@ -14,8 +14,11 @@ from console.paying import charges, sent
 from discreet.console.app import make_app
 from discreet.console.app_state import open_state
 from discreet.console.jobs import marginal_tables as tabling
+from discreet.console.jobs import range_tables
 from discreet.console.pages import plan_picker
 from discreet.console.pages.plan_picker import PlanChoices
+from discreet.tables.ranges import ranges_release
+from discreet.tables.ranges.range_answers import Ranges
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -86,6 +89,34 @@ def test_ranges_are_paid_once_and_further_ones_are_free(clinic, browser, ranges)
     assert browser.get(f"{ranges}.csv").text.startswith("cost_low,cost_high,rows,rows_low,rows_high\n0,")
     assert "paid once by ann" in browser.text(ranges) and "Quantiles" in browser.text(ranges)
     assert charges(clinic) == before
+
+
+def test_what_was_read_of_ranges_is_kept_and_never_out_of_date(browser, ranges, monkeypatch):
+    """The next visit computes nothing anew; other ranges, quantiles and warnings are another reading."""
+    monkeypatch.setattr(range_tables, "_READ", {})
+    at = f"{ranges}.json?between=3..4&quantiles=0.5"
+    first = browser.get(at).json()["found"]
+    monkeypatch.setattr(Ranges, "to_data", None)
+    assert browser.get(at).json()["found"] == first
+    monkeypatch.undo()
+    others = [browser.get(at.replace(*words)).json()["found"] for words in (("3..4", "3..5"), ("0.5", "0.9"))]
+    assert others[0]["rows"] != first["rows"] and others[1]["quantiles"] != first["quantiles"]
+
+    def checked():
+        monkeypatch.setattr(ranges_release, "count_caveats", lambda *_: ["what the ledger says since"])
+        assert "what the ledger says since" in browser.get(at).json()["found"]["warnings"]
+
+    checked()
+
+    def planted(read, pairs, wants):
+        return range_tables._READ.setdefault((read.release, pairs), range_tables._release_json(read, wants))
+
+    monkeypatch.undo()
+    monkeypatch.setattr(range_tables, "_READ", {})
+    monkeypatch.setattr(range_tables, "_read_ranges", lambda read, pairs, wants: planted(read, str(pairs), wants))
+    browser.get(at)
+    with pytest.raises(AssertionError):
+        checked()
 
 
 def test_ranges_of_some_rows_by_groups(clinic, browser):

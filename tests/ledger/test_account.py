@@ -163,3 +163,17 @@ def test_a_zcdp_account_needs_delta_on_top():
 def test_no_more_can_be_sealed_than_was_granted():
     with pytest.raises(UsageError):
         Account(name="p", guarantee=guarantee(3)).seal(guarantee(4))
+
+
+def test_what_analysts_paid_is_exact():
+    """Prices of ledgers before 0.2 are no whole units; rounding them up does not add up to more than was paid."""
+    account = Account(name="p", guarantee=guarantee(3, SMALL))
+    prices = [Fraction(1, 3)] * 5 + [Fraction(1, 7), Fraction(1, 10), Fraction(3, 10**9)]
+    for who in ("ann", "Ann", "bob"):
+        for price in prices if who == "ann" else prices[5:]:
+            account.pay(who, price)
+    assert account.by_analyst() == {"ann": sum(prices), "Ann": sum(prices[5:]), "bob": sum(prices[5:])}
+    assert account.paid_by("ANN") == sum(prices) + sum(prices[5:])
+    assert account.paid["bob"] == 142857143 + 10**8 + 3
+    account.rounded_up.clear()  # planted: what was rounded counts as paid
+    assert account.by_analyst()["ann"] > sum(prices)

@@ -67,6 +67,29 @@ def test_every_changed_byte_of_the_head_is_seen(anchor: Anchor):
     Anchor.find(ID)
 
 
+def test_a_head_that_was_read_is_read_again_where_its_bytes_are_others(anchor: Anchor):
+    """One anchor reads all the time: what others write is seen, and what is changed or gone is, too."""
+    assert anchor.read() is anchor.read()
+    Anchor.find(ID).write(head(2), DIGESTS[:2], stored_count=1)
+    assert anchor.read() == head(2)
+    place = anchor.folder / "head.json"
+    good = place.read_bytes()
+    place.write_bytes(good.replace(b'"seq":2', b'"seq":3'))
+    with pytest.raises(AnchorMissing, match="damaged"):
+        anchor.read()
+    place.unlink()
+    with pytest.raises(AnchorMissing):
+        anchor.read()
+
+
+@pytest.mark.parametrize("planted", [lambda self: self._last_head[1], lambda self: head()])
+def test_a_head_that_is_out_of_date_is_caught(anchor: Anchor, monkeypatch: pytest.MonkeyPatch, planted):
+    anchor.read()
+    monkeypatch.setattr(Anchor, "read", planted)
+    with pytest.raises(BaseException):
+        test_a_head_that_was_read_is_read_again_where_its_bytes_are_others(anchor)
+
+
 @pytest.mark.parametrize("name", ["key", "head.json"])
 def test_a_missing_or_cut_file_is_seen(anchor: Anchor, name: str):
     place = anchor.folder / name

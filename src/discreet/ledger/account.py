@@ -84,8 +84,9 @@ class Account:
     totals; every charge, old and new, counts double, and one arm must hold for everybody.
 
     `paid`: the sum of prices of each analyst in whole units, every price rounded up; the anchor keeps it, so that a
-    restore forgets no payment. `payers_unknown`: something was forgotten, and nobody knows who paid for it. Every
-    quota then counts as used up, until the owner grants.
+    restore forgets no payment. `rounded_up`: what rounding added, of prices that are no whole units, as before 0.2.
+    `payers_unknown`: something was forgotten, and nobody knows who paid for it. Every quota then counts as used up,
+    until the owner grants.
 
     `corrected`: the entry that last set another limit, while nothing was charged. `restored`: a gap was charged in this
     ledger, so what it knows of this population may not be all.
@@ -99,8 +100,8 @@ class Account:
     delta: int = 0
     used: int = 0
     charges: int = 0
-    prices: dict[tuple[str, str], int] = field(default_factory=dict)
     paid: dict[str, int] = field(default_factory=dict)
+    rounded_up: dict[str, Fraction] = field(default_factory=dict)
     payers_unknown: bool = False
     corrected: int = 0
     restored: bool = False
@@ -230,16 +231,18 @@ class Account:
 
     def pay(self, analyst: str, price: Fraction) -> None:
         """Count to an analyst what a charge cost the budget."""
-        text = exact.write(price)
-        self.prices[analyst, text] = self.prices.get((analyst, text), 0) + 1
-        self.paid[analyst] = self.paid.get(analyst, 0) - (-price.numerator * EPSILON_UNITS // price.denominator)
+        units = -(-price.numerator * EPSILON_UNITS // price.denominator)
+        self.paid[analyst] = self.paid.get(analyst, 0) + units
+        if EPSILON_UNITS % price.denominator:
+            more = Fraction(units, EPSILON_UNITS) - price
+            self.rounded_up[analyst] = self.rounded_up.get(analyst, Fraction(0)) + more
 
     def by_analyst(self) -> dict[str, Fraction]:
-        """What the charges of each named analyst cost the budget."""
-        sums: dict[str, Fraction] = {}
-        for (analyst, price), times in self.prices.items():
-            sums[analyst] = sums.get(analyst, Fraction(0)) + times * exact.read(price)
-        return sums
+        """What the charges of each named analyst cost the budget, exactly."""
+        return {
+            analyst: Fraction(units, EPSILON_UNITS) - self.rounded_up.get(analyst, 0)
+            for analyst, units in self.paid.items()
+        }
 
     def paid_by(self, analyst: str | None) -> Fraction:
         """The sum of the prices that an analyst paid, under any spelling of their name: capitals make nobody new."""

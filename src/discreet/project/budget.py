@@ -18,7 +18,7 @@ from discreet.accounting.region import Region
 from discreet.answers import affordability, query_quote
 from discreet.answers.caveats import ledger_caveats
 from discreet.errors import Command, Flag, Message, Piece, SchemaError, UsageError
-from discreet.ledger.account import Account, RemainingByArm, check_rise
+from discreet.ledger.account import Account, AccountStatus, RemainingByArm, check_rise
 from discreet.ledger.ledger import Ledger
 from discreet.present import notebook
 from discreet.release import Spending
@@ -94,12 +94,7 @@ def _epsilon(paid: Spending) -> str:
 
 def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
     """Where the budget of a table's population stands now."""
-    if table.population not in ledger.refresh().accounts:
-        account = Account(name=table.population, guarantee=declared_limit(table))
-        account_status, limits, room = account.status(), account.limits, account.remaining_by_arm()
-    else:
-        account_status, room = ledger.account_status(table.population), ledger.remaining_by_arm(table.population)
-        limits = ledger.limits(table.population)
+    account_status = _account_status(table, ledger)
     return BudgetStatus(
         population=table.population,
         limit=query_quote.spending(account_status.limit),
@@ -108,14 +103,26 @@ def budget_status(table: Table, ledger: Ledger) -> BudgetStatus:
         events=account_status.charges,
         by_analyst={who: Spending(epsilon=paid, delta=Fraction(0)) for who, paid in account_status.by_analyst.items()},
         accounting=guarantee(table, ledger).accounting,
-        counts=affordability.counts_within_50(table.schema.unit, limits, room),
-        largest_question=_largest_count(table, ledger, room),
+        counts=affordability.counts_within_50(table.schema.unit, account_status.limits, account_status.room),
+        largest_question=_largest_count(table, ledger, account_status.room),
         notes=(
             *ledger_caveats(ledger, table.population),
             *_unit_changes(ledger, table.population),
             *_unused_keys_notes(table, ledger),
         ),
     )
+
+
+def counts_left(table: Table, ledger: Ledger) -> int:
+    """About how many more counts within 50 the budget of a table's population holds."""
+    account_status = _account_status(table, ledger)
+    return affordability.counts_within_50(table.schema.unit, account_status.limits, account_status.room)
+
+
+def _account_status(table: Table, ledger: Ledger) -> AccountStatus:
+    if table.population not in ledger.refresh().accounts:
+        return Account(name=table.population, guarantee=declared_limit(table)).status()
+    return ledger.account_status(table.population)
 
 
 def _largest_count(table: Table, ledger: Ledger, room: RemainingByArm) -> Fraction:

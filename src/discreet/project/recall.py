@@ -95,12 +95,17 @@ class RecalledRelease:
     id: str
     kind: str
     charge: ChargeRecord
-    cost: Spending
     texts: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     event: events.Event | None = None
     about: Mapping[str, Any]
     lacks: Lacks | None = None
+
+    @property
+    def cost(self) -> Spending:
+        """What was charged for it. Worked out where it is looked at: a list of thousands shows a few."""
+        cost = _charged_spending(self.charge) if self.event is None else cost_of(self.event)
+        return replace(cost, budget=self.charge.moved)
 
     @property
     def cost_of_numbers(self) -> Spending:
@@ -229,9 +234,8 @@ def _recalled_release(
     also: tuple[str, ...] = (),
     about: Mapping[str, Any] | None = None,
 ) -> RecalledRelease:
-    cost = replace(_charged_spending(charge) if event is None else cost_of(event), budget=charge.moved)
     return RecalledRelease(
-        id=charge.id, kind=kind, charge=charge, cost=cost, texts=texts, also=also, event=event, about=about or {}
+        id=charge.id, kind=kind, charge=charge, texts=texts, also=also, event=event, about=about or {}
     )
 
 

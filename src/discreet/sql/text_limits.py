@@ -71,7 +71,7 @@ def split_statements(text: str) -> list[str]:
     ["select ';' from a", '-- b;\\nselect 2']
     """
     parts, start = [], 0
-    for piece in _PIECE.finditer(text):
+    for piece in _PIECE.finditer(text) if ";" in text else ():
         if piece.group() == ";":
             parts.append(text[start : piece.start()])
             start = piece.end()

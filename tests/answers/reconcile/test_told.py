@@ -8,10 +8,11 @@ import pytest
 
 from answers.reconcile.worlds import DOMAIN, NOT_BOXES, SCHEMA, World, asked, exact_cells, measurement
 from discreet.answers.reconcile import exact_region as exactly_module
+from discreet.answers.reconcile import history_estimation as module
 from discreet.answers.reconcile import released_numbers as numbers_module
 from discreet.answers.reconcile.history_estimation import estimate_from_numbers
 from discreet.answers.reconcile.released_numbers import ExclusionReason, NumberLabels, family_of, numbers_of
-from discreet.inference.reconcile import ColumnDomains
+from discreet.inference.reconcile import ColumnDomains, Reconciliation
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan import predicate as predicates
@@ -98,6 +99,35 @@ def test_parts_of_an_open_column_do_not_make_a_whole():
     )
     closed = numbers([asked(f"sex = '{value}'") for value in "FM"], world.records)
     assert estimate_from_numbers(closed, asked(), DOMAIN).cells[0, 0][0].value == len(world.records)
+
+
+def test_what_is_kept_is_of_the_same_numbers(monkeypatch):
+    """The least squares of a history are kept for the next price, and made anew for any other history."""
+    made = []
+    monkeypatch.setattr(module, "Reconciliation", lambda *given: made.append(given) or Reconciliation(*given))
+    monkeypatch.setattr(module, "_LAST", [])
+    world = World(3)
+    old = numbers([asked(by="sex")], world.records)
+
+    def told(known, domain=DOMAIN):
+        cell = estimate_from_numbers(known, asked("sex = 'F'"), domain).cells[0, 0][0]
+        return cell.value, cell.releases
+
+    first = told(old)
+    assert told(old) == first and len(made) == 1
+    new = [*old, replace(old[0], value=old[0].value + 10, release="r-new")]
+    assert told(new) != first and len(made) == 2
+    other = [replace(number, value=number.value + 1) for number in old]  # as many, of the same names
+    assert told(other) == (first[0] + 1, first[1]) and len(made) == 3
+    told(other, ColumnDomains.of([]))
+    assert len(made) == 4 and len(module._LAST) == 2
+
+
+@pytest.mark.parametrize("planted", [lambda *_: True, lambda self, numbers, domain: len(numbers) == len(self._numbers)])
+def test_estimates_that_are_out_of_date_are_caught(monkeypatch, planted):
+    monkeypatch.setattr(module._NumberEstimates, "are_of", planted)
+    with pytest.raises(AssertionError):
+        test_what_is_kept_is_of_the_same_numbers(monkeypatch)
 
 
 def test_a_sum_passes_over_null():

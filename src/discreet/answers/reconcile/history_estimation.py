@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
-from operator import and_
+from operator import and_, is_
 
 from discreet.accounting.region import Box, Region, Value
 from discreet.answers.reconcile.earlier_estimate import EarlierEstimate, EstimatedCell
@@ -80,7 +80,7 @@ def estimate_from_numbers(
     Of a cell that several releases tell, each by itself, the estimates are combined: their noises are independent.
     """
     inquiry = query.inquiry
-    from_numbers = _NumberEstimates(numbers, domain)
+    from_numbers = _estimates_of(numbers, domain)
     cells: dict[tuple[int, int], tuple[EstimatedCell, ...]] = {}
     repeats = True
     for place, index in itertools.product(range(len(inquiry.sets)), range(len(inquiry.statistics))):
@@ -108,10 +108,14 @@ class _NumberEstimates:
     """What single released numbers tell: their geometry is made where a question may need it."""
 
     def __init__(self, numbers: Sequence[ReleasedNumber], domain: ColumnDomains) -> None:
-        self._numbers = numbers
+        self._numbers = tuple(numbers)
         self._domain = domain
         self._families: dict[str, tuple[list[ReleasedNumber], Edges]] = {}
         self._reconciliations: dict[str, Reconciliation] = {}
+
+    def are_of(self, numbers: Sequence[ReleasedNumber], domain: ColumnDomains) -> bool:
+        """Whether they come from these very numbers, in this order, and this domain."""
+        return len(numbers) == len(self._numbers) and all(map(is_, numbers, self._numbers)) and domain == self._domain
 
     def cells(self, regions: Sequence[Region], family: str) -> tuple[EstimatedCell, ...] | None:
         """An estimate for each region, or None where one is not determined."""
@@ -127,6 +131,22 @@ class _NumberEstimates:
         if any(estimate is None for estimate in estimates):
             return None
         return tuple(_cell(estimate, of) for estimate in estimates if estimate is not None)
+
+
+#: The estimates that were last needed: whoever types a query prices it again and again over the same history, whose
+#: least squares take up to a second. They are looked up by the numbers themselves, so they cannot be out of date.
+_LAST: list[_NumberEstimates] = []
+_MOST_KEPT = 2
+
+
+def _estimates_of(numbers: Sequence[ReleasedNumber], domain: ColumnDomains) -> _NumberEstimates:
+    """The estimates of these numbers: those that are kept, where they are of the same."""
+    kept = list(_LAST)
+    estimates = next((each for each in kept if each.are_of(numbers, domain)), None)
+    if estimates is None:
+        estimates = _NumberEstimates(numbers, domain)
+    _LAST[:] = [estimates, *(each for each in kept if each is not estimates)][:_MOST_KEPT]
+    return estimates
 
 
 def _from_table(

@@ -249,20 +249,19 @@ def stored_batches(ledger: Ledger, version: Version) -> Iterator[str]:
     state = ledger.refresh()
     for id_ in state.reservations:
         charge = state.charges[id_]
-        if (
-            (charge.table, charge.version) == (version.table, version.number)
-            and id_ in state.answers
-            and id_ not in _OTHERS
-        ):
-            if is_batch(ledger, id_):
-                yield id_
-            else:
-                _OTHERS.add(id_)
+        is_of_version = (charge.table, charge.version) == (version.table, version.number)
+        if is_of_version and id_ in state.answers and is_batch(ledger, id_):
+            yield id_
 
 
 def is_batch(ledger: Ledger, id_: str) -> bool:
-    """Whether what a program stored under its reservation is the plan of a batch."""
-    return ledger.answer(id_).startswith(f'{{"kind":"{KIND}",')
+    """Whether what a program stored under its reservation is the plan of a batch; read once, and then remembered."""
+    if id_ in _OTHERS:
+        return False
+    if ledger.answer(id_).startswith(f'{{"kind":"{KIND}",'):
+        return True
+    _OTHERS.add(id_)
+    return False
 
 
 #: Reservations of other kinds. What is stored never changes, and ids are drawn at random, once for ever.

@@ -126,8 +126,29 @@ def ranges_page(project: Project, recalled_release: RecalledRelease, *, between:
     quantile_texts = [each.strip() for each in quantiles.split(",") if each.strip()]
     if len(quantile_texts) > MOST_QUANTILES:
         raise UsageError(f"at most {MOST_QUANTILES} quantiles can be shown at once")
-    wants = () if released_ranges.only else quantile_texts or USUAL_QUANTILES
-    return _page(release_store.to_json(_release_json(released_ranges, wants)), from_=released_ranges.release)
+    wants = () if released_ranges.only else tuple(quantile_texts or USUAL_QUANTILES)
+    return _page(_read_ranges(released_ranges, range_pairs, wants), from_=released_ranges.release)
+
+
+#: What was read of releases, with the ranges and quantiles that were asked for: to find the ends of a quantile takes a
+#: tenth of a second. What is stored never changes, its version keeps its schema, and ids are drawn once for ever.
+#: Warnings, which may change with the ledger, are part of what it is kept by.
+_READ: dict[tuple[Any, ...], dict[str, Any]] = {}
+_MOST_READ = 64
+
+
+def _read_ranges(
+    released_ranges: Ranges | RangesByGroup, range_pairs: list[tuple[str, str]] | None, wants: tuple[str, ...]
+) -> dict[str, Any]:
+    """What is read of a release, as JSON: kept for the next visit."""
+    key = (released_ranges.release, released_ranges.warnings, range_pairs and tuple(range_pairs), wants)
+    if key not in _READ:
+        read = release_store.to_json(_release_json(released_ranges, wants))
+        if len(_READ) >= _MOST_READ:
+            _READ.clear()
+        _READ[key] = read
+        return dict(read)
+    return dict(_READ[key])
 
 
 def cuts_of(project: Project, recalled_release: RecalledRelease) -> dict[str, Any] | None:

@@ -35,9 +35,11 @@ SORTS: Mapping[str, str] = {
 }
 
 Line = tuple[ChargeRecord, IndexedAnswer, AnswerNote]
+#: What stands beside an answer of which nobody wrote anything.
+_NO_NOTE = AnswerNote(release="")
 _KEYS: Mapping[str, Callable[[Line], Any]] = {
     "oldest": lambda line: line[0].seq,
-    "price": lambda line: -line[0].moved,
+    "price": lambda line: -line[0].moved.numerator / line[0].moved.denominator,
     "table": lambda line: line[0].table.casefold(),
     "name": lambda line: (not line[2].name, line[2].name.casefold()),
 }
@@ -87,10 +89,7 @@ def answer_lines(context: RequestContext) -> list[Line]:
     project, notes = context.handle.project, context.people.notes.all()
     charges = list(public_facts.charges(project))
     entries = answer_index_of(context.handle).look_up(project, charges)
-    return [
-        (charge, entry, notes.get(charge.id) or AnswerNote(release=charge.id))
-        for charge, entry in zip(charges, entries, strict=True)
-    ]
+    return [(charge, entry, notes.get(charge.id, _NO_NOTE)) for charge, entry in zip(charges, entries, strict=True)]
 
 
 def answer_index_of(handle: ProjectHandle) -> AnswerIndex:

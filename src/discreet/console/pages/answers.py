@@ -18,7 +18,7 @@ from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import release_view
 from discreet.console.pages.answer_address import recalled_at, release_at, shows_all_rows, statement_at, whole_number_at
-from discreet.console.pages.answer_list import answer_lines
+from discreet.console.pages.answer_list import Line, answer_lines
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, NotFound, Page, Redirect, RequestDenied
 from discreet.console.routes import Route
@@ -150,21 +150,28 @@ def may_note(context: RequestContext, recalled_release: RecalledRelease) -> bool
 
 def _other_answers(context: RequestContext, recalled_release: RecalledRelease) -> dict[str, Any]:
     """Answers to the same question, and others that it may be compared with; the newest first."""
-    same, others = [], []
-    for charge, entry, note in answer_lines(context):
-        if charge.id == recalled_release.id or not entry.is_readable or not recalled_release.is_readable:
-            continue
-        line = {
-            "release": charge.id,
-            "words": note.name or excerpt(entry.question, SHOWN),
-            "version": charge.version,
-            "time": public_facts.to_minute(charge.time),
-        }
-        if entry.texts == recalled_release.texts and charge.table == recalled_release.charge.table:
-            same.append(line)
-        elif charge.table == recalled_release.charge.table:
-            others.append(line)
-    return {"same": same[:SAME], "others": others[:OTHERS]}
+    same: list[Line] = []
+    others: list[Line] = []
+    for line in answer_lines(context) if recalled_release.is_readable else ():
+        charge, entry, _ = line
+        if len(same) >= SAME and len(others) >= OTHERS:
+            break
+        if charge.id != recalled_release.id and entry.is_readable and charge.table == recalled_release.charge.table:
+            (same if entry.texts == recalled_release.texts else others).append(line)
+    return {
+        "same": [_other_answer(line) for line in same[:SAME]],
+        "others": [_other_answer(line) for line in others[:OTHERS]],
+    }
+
+
+def _other_answer(line: Line) -> dict[str, Any]:
+    charge, entry, note = line
+    return {
+        "release": charge.id,
+        "words": note.name or excerpt(entry.question, SHOWN),
+        "version": charge.version,
+        "time": public_facts.to_minute(charge.time),
+    }
 
 
 def _source_changed(context: RequestContext, project: Project, recalled_release: RecalledRelease) -> bool:

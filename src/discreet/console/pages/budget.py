@@ -111,13 +111,16 @@ def _spending_by_analyst(acts: list[BudgetChange], now: datetime) -> list[dict[s
 
 
 def _windows_json(acts: list[BudgetChange], now: datetime) -> dict[str, Any]:
-    """Sums of each window. An act is added once, to the shortest window that it is in; longer ones go on from there."""
-    rest = [(datetime.fromisoformat(act.when), act) for act in acts]
-    data, spent, questions = {}, Fraction(0), 0
+    """Sums of each window. An act is added once, to the shortest window that it is in; longer ones go on from there.
+
+    Texts of moments sort as the moments do: all are ISO texts in UTC.
+    """
+    rest, data, spent, questions = acts, {}, Fraction(0), 0
     for days in (*WINDOWS, None):
-        within = [act for when, act in rest if days is None or when >= now - timedelta(days=days)]
-        rest = [(when, act) for when, act in rest if days is not None and when < now - timedelta(days=days)]
-        spent += sum((act.cost for act in within if act.cost), Fraction(0))
+        since = "" if days is None else (now - timedelta(days=days)).isoformat()
+        within = [act for act in rest if act.when >= since]
+        rest = [act for act in rest if act.when < since]
+        spent += exact.total(act.cost for act in within)
         questions += sum(act.kind == "charge" for act in within)
         data[_window(days)] = {"questions": questions, "epsilon": exact.as_float(spent, up=True)}
     return data

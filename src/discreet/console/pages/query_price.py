@@ -9,7 +9,6 @@ from typing import Any
 from discreet.answers.affordability import budget_refusal as exceeded
 from discreet.answers.explain import explain
 from discreet.answers.query_quote import quote
-from discreet.console import public_facts
 from discreet.console.console_text import page_hint
 from discreet.console.error_responses import error_report_of, page_problem
 from discreet.console.jobs.query_request import QueryRequest
@@ -17,6 +16,7 @@ from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import query_offers
 from discreet.errors import DiscreetError, Refused
+from discreet.project.budget import counts_left
 from discreet.project.project import Project
 from discreet.project.question import wish_of
 from discreet.sql.parsed_query import ParsedQuery
@@ -64,10 +64,11 @@ def _width_text(width: float) -> str:
 
 def _counts(project: Project, table: str, after: int | None) -> dict[str, int] | None:
     """About how many counts within 50 there is room for, now and after a query."""
-    budget = public_facts.budget_json(project, project.table(table))
-    if budget is None or after is None:
+    declared_table = project.table(table)
+    if declared_table.public or declared_table.budget is None or after is None:
         return None
-    return {"now": budget["counts_within_50"], "after": min(after, budget["counts_within_50"])}
+    now = counts_left(declared_table, project.ledger)
+    return {"now": now, "after": min(after, now)}
 
 
 def _plan(data: Mapping[str, Any]) -> dict[str, Any]:

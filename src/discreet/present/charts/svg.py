@@ -7,6 +7,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable
 from datetime import date, datetime
+from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -78,9 +79,7 @@ def quoted_key(value: Key) -> str:
 def tag(kind: str, *inside: Markup, **attributes: str | float) -> Markup:
     """An element; `class_` is class, and an underscore in an attribute's name is a hyphen."""
     opened = f"<{kind}" + "".join(
-        f' {word.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
-        for word, value in attributes.items()
-        if value != ""
+        f' {_attribute_name(word)}="{_value(value)}"' for word, value in attributes.items() if value != ""
     )
     return Markup(f"{opened}>{join(inside)}</{kind}>" if inside else f"{opened}/>")  # noqa: S704 - each part is escaped
 
@@ -205,8 +204,14 @@ def drawing(
     )
 
 
+@cache
+def _attribute_name(word: str) -> str:
+    return word.rstrip("_").replace("_", "-")
+
+
 def _value(value: str | float) -> str:
-    return clean(value) if isinstance(value, str) else number(value)
+    """An attribute's value, escaped; a number needs none of that, and charts have thousands."""
+    return escape(clean(value)) if isinstance(value, str) else number(value)
 
 
 def standalone_svg(chart: Markup, *, style: str = _STYLE) -> str:

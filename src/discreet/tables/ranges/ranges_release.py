@@ -32,7 +32,7 @@ from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, law_from_data, law_to_data
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import Session
-from discreet.ledger.records import Reservation
+from discreet.ledger.records import ChargeRecord, Reservation
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.noise_addition import Integers
@@ -469,25 +469,27 @@ def _releases(
 ) -> Iterator[tuple[str, ReservationEvent, dict[str, Any]]]:
     """Finished releases of the ranges of a column of this version."""
     ledger = curator.ledger
-    for reservation in ledger.refresh().reservations.values():
-        charge = ledger.state.charges[reservation.id]
-        if (charge.table, charge.version) != (
-            version.table,
-            version.number,
-        ) or reservation.id not in ledger.state.answers:
-            continue
-        if (
-            not reservation.steps
-            or reservation.steps[-1].id not in ledger.state.answers
-            or not _is_used_up(reservation)
-        ):
-            continue
-        payload = json.loads(ledger.answer(reservation.id))
+    state = ledger.refresh()
+    finished = {
+        reservation.id: reservation
+        for reservation in list(state.reservations.values())
+        if _is_about(state.charges[reservation.id], version)
+        and reservation.id in state.answers
+        and reservation.steps
+        and reservation.steps[-1].id in state.answers
+        and _is_used_up(reservation)
+    }
+    for id_, text in ledger.stored_texts(list(finished)).items():
+        payload, reservation = json.loads(text), finished[id_]
         if payload.get("kind") == "ranges" and (payload["column"], payload["edges"]) == (
             ruler.column.name,
             _edges(ruler),
         ):
             yield reservation.id, reservation.event, payload
+
+
+def _is_about(charge: ChargeRecord, version: Version) -> bool:
+    return (charge.table, charge.version) == (version.table, version.number)
 
 
 def _is_used_up(reservation: Reservation) -> bool:
