@@ -17,7 +17,6 @@ from functools import lru_cache
 from discreet import exact
 from discreet.exact import RHO_UNITS
 
-
 #: A guess of rho is looked for within so many units.
 _NEAR_UNITS = 32
 
