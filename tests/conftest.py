@@ -171,7 +171,14 @@ def _connected_engine(folders, *, threads, memory_mb, spill=None, connect=duckdb
 
 
 #: Modules of tests/engines that ask how a database is made, what it reaches, where it spills and how it is left.
-OPENED = {"test_duckdb.py", "test_empty_side.py", "test_stopping.py", "test_deadline.py", "test_faults.py"}
+OPENED = {
+    "test_duckdb.py",
+    "test_empty_side.py",
+    "test_stopping.py",
+    "test_deadline.py",
+    "test_faults.py",
+    "test_persons.py",
+}
 
 
 def _is_opened(path: Path) -> bool:
