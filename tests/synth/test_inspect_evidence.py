@@ -57,10 +57,10 @@ def share_right(found, *, measured=None):
 def test_counts_that_are_called_good_are_good(known):
     found = [claim for data, model in known for claim in claims(data, model)]
     right, many = share_right(found)
-    assert many > 1000
+    assert many > size(400, 1000)
     assert right > 0.98  # the page says so
     unmeasured, some = share_right(found, measured=False)
-    assert some > 20
+    assert some > size(8, 20)
     assert unmeasured > 0.95
 
 
