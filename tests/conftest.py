@@ -170,13 +170,29 @@ def _connected_engine(folders, *, threads, memory_mb, spill=None, connect=duckdb
     return _cursor_of(settings, lambda: connect(reached, threads=threads, memory_mb=memory_mb))
 
 
+#: Modules of tests/engines that ask how a database is made, what it reaches, where it spills and how it is left.
+OPENED = {
+    "test_duckdb.py",
+    "test_empty_side.py",
+    "test_stopping.py",
+    "test_deadline.py",
+    "test_faults.py",
+    "test_persons.py",
+}
+
+
+def _is_opened(path: Path) -> bool:
+    """Whether a module has databases of its own."""
+    return path.name in OPENED if "engines" in path.parts else bool(DURABLE & set(path.parts))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _quick_databases(request):
-    """Where the engines are not what is tested, a process reads and writes its files through few databases, and does not
-    make a new one in 25 ms for each table and each file. What each reaches, and where it spills, tests/engines asks.
+    """Where the engines' databases are not what is tested, a process reads and writes its files through few of them, and
+    does not make a new one in 25 ms for each table and each file.
     """
     with pytest.MonkeyPatch.context() as patch:
-        if not DURABLE & set(request.path.parts):
+        if not _is_opened(request.path):
             patch.setattr(parquet_writer, "duckdb", SimpleNamespace(connect=_connected, Error=duckdb.Error))
             patch.setattr(duckdb_engine, "_connect", _connected_engine)
         yield

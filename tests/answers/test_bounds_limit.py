@@ -11,6 +11,7 @@ from discreet.accounting import events
 from discreet.answers.bounds.row_limit import LIMITS, limit_choice, limit_price
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import TableLocations
+from tiers import size
 
 CELLS, FOR_EPSILON = 50, Fraction(1)
 
@@ -111,7 +112,7 @@ def test_one_person_moves_one_bin_by_one(tmp_path):
     counts = sizes(60)
     rows = [*rows_of(counts), ["", "1", "", "", "", "", ""]]
     engine, exact = DuckDBEngine(threads=1), {}
-    for gone in (None, f"p{counts.argmax()}", f"p{counts.argmin()}", "p7", ""):
+    for gone in (None, f"p{counts.argmax()}", *size((), (f"p{counts.argmin()}",)), "p7", ""):
         folder = tmp_path / f"without-{gone}"
         project = make(folder, [row for row in rows if gone is None or row[0] != gone])
         version = project.version("visits")

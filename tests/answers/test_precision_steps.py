@@ -203,11 +203,11 @@ def bound(runs, share=0.06):
 
 
 COVERED = [
-    (COUNT, "0.5%", len(AGES), size(300, 20_000)),
+    (COUNT, "0.5%", len(AGES), size(100, 20_000)),
     (COUNT, "5%", len(AGES), size(300, 20_000)),
-    (AVERAGE, "1", AGES.mean(), size(40, 4_000)),
+    (AVERAGE, "1", AGES.mean(), size(20, 4_000)),
     ("SELECT sum(age) / count(*) FROM patients", "5%", AGES.mean(), size(40, 2_000)),
-    ("SELECT median(age) FROM patients", "5", np.sort(AGES)[(len(AGES) - 1) // 2], size(60, 4_000)),
+    ("SELECT median(age) FROM patients", "5", np.sort(AGES)[(len(AGES) - 1) // 2], size(30, 4_000)),
 ]
 
 
@@ -229,7 +229,7 @@ def test_an_answer_that_is_taken_as_soon_as_it_looks_precise_misses_more(still, 
         return self.first_look(), True
 
     monkeypatch.setattr(PrecisionPurchase, "_next", again)
-    runs = 150
+    runs = size(40, 150)
     assert misses(market, "90%", exact, runs, at_most=8) > bound(runs)
 
 

@@ -25,7 +25,7 @@ from engines.tables import (
     NUMBER_FORMATS,
     cells_of_text,
 )
-from tiers import examples
+from tiers import examples, size
 
 CENTS = NumberColumn(name="x", type="decimal", step=Fraction("0.01"))
 STAMP = MomentColumn(name="x", type="timestamp")
@@ -102,7 +102,7 @@ def memory_codes(column, cells):
     return [_clamped(column, cell_code(column, cell)) for cell in cells]
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=size(40, 400), deadline=None)
 @given(drawn=formatted_cells())
 def test_duckdb_reads_the_same_and_never_fails(connection, drawn):
     column, cells = drawn

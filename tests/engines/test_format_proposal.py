@@ -10,7 +10,7 @@ from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.format_proposal import propose_format
 from discreet.engines.memory import MemoryEngine
 from engines.tables import _BLANK_MOMENTS, _BLANK_NUMBERS, _LOCAL_FLAGS, _LOCAL_MOMENTS, _LOCAL_NUMBERS
-from tiers import examples
+from tiers import size
 
 #: Texts, and what is proposed for a column of them.
 EXAMPLES = [
@@ -84,7 +84,7 @@ def test_a_file_that_is_not_utf8_is_proposed_the_same(tmp_path):
 ODD = [*_LOCAL_NUMBERS, *_BLANK_NUMBERS, *_LOCAL_MOMENTS, *_BLANK_MOMENTS, *_LOCAL_FLAGS, "NA", ""]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=size(5, 40), deadline=None)
 @given(texts=st.lists(st.lists(st.sampled_from([text for text in ODD if "\0" not in text]), min_size=1, max_size=3), min_size=8, max_size=8), late=st.booleans())  # fmt: skip
 def test_two_engines_propose_the_same(tmp_path_factory, texts, late):
     """Also where the first rows say nothing, and every type is asked of the engine."""

@@ -134,7 +134,7 @@ def test_of_edges_without_nodes():
     assert min(found.values()) >= FEWEST, found
 
 
-@pytest.mark.thin(1)
+@pytest.mark.deep  # those with public nodes stay
 @pytest.mark.parametrize("event", [MUCH, MUCH_GAUSSIAN], ids=["laplace", "gaussian"])
 def test_of_ladders(event):
     graph = random_graph()
@@ -227,7 +227,7 @@ LAPLACE, NORMAL = DiscreteLaplace(scale=Fraction(12)), DiscreteGaussian(sigma2=F
 @pytest.mark.parametrize(
     ("law", "alike", "edges"),
     [
-        (LAPLACE, 0.4, 20_000),
+        pytest.param(LAPLACE, 0.4, 20_000, marks=pytest.mark.deep),
         pytest.param(NORMAL, 0.999, 20_000, marks=pytest.mark.deep),
         pytest.param(LAPLACE, 0.02, 2_000, marks=pytest.mark.deep),
         (NORMAL, 0.4, 600),

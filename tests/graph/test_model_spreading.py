@@ -151,7 +151,9 @@ def test_intervals_go_by_rank():
     assert _interval([1.0, 2.0], 3.0) == (1.0, 3.0, 0.333)
 
 
-@pytest.mark.parametrize("runs", [2, 4, 20, 39, pytest.param(80, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(
+    "runs", [2, 4, pytest.param(20, marks=pytest.mark.deep), 39, pytest.param(80, marks=pytest.mark.deep)]
+)
 def test_the_confidence_counts_draws_of_noise_and_not_rumours(monkeypatch, runs):
     """Each is a measurement of its own; several rumours of one graph are not."""
     drawn, whole = [], rumours.simulate_measurements

@@ -160,8 +160,8 @@ def released(edges, limit, nodes):
 
 
 class TestNodesAsTheUnit:
-    @pytest.mark.thin(2)
-    @pytest.mark.parametrize("limit", [1, 2, 3])
+    @pytest.mark.thin(1)
+    @pytest.mark.parametrize("limit", [2, 1, 3])
     def test_the_projection(self, limit):
         edges, entries = Moves(), Moves()
         single = [Moves() for _ in range(limit)]

@@ -4,14 +4,17 @@ import pytest
 
 from discreet.errors import UsageError
 from discreet.lab.attacks import averaging
+from tiers import size
 
 
 def test_what_falls_and_what_stands():
-    found = averaging.attack()
+    found = averaging.attack(targets=size(300, 1_000))
     exact, noisy, ours = found.details["servers"]
     assert exact["success"] == 1.0
     assert noisy["success"] == found.success > 0.96 and found.breaks  # 0.997 expected
-    assert not ours["breaks"] and ours["success"] < found.bound  # 0.59 expected, 0.016 a standard deviation
+    assert (
+        not ours["breaks"] and ours["success"] < found.bound
+    )  # 0.59 of 0.73 expected, 0.016 a standard deviation, of 300 0.028
     assert (ours["answered"], ours["refused"], ours["cached"]) == (
         averaging.FRESH_ANSWERS,
         averaging.DISCREET_ASKS - averaging.FRESH_ANSWERS,

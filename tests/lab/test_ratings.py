@@ -96,7 +96,7 @@ def test_what_is_remembered():
 
 
 def test_eight_ratings_identify_about_99_percent(service):
-    found = ratings.attack(service, targets=size(200, 2_000))
+    found = ratings.attack(service, targets=size(80, 2_000))
     # Seeded, so this does not flake; over other draws the standard deviation is 0.25 points.
     assert size(0.95, 0.97) < found.success < 1
     assert found.details["wrongly_named"] <= 10

@@ -121,6 +121,24 @@ QUESTIONS = [
 ]
 
 
+#: The place of the question that sees each bug: it is asked first, and the others after it.
+SEEN_BY = {
+    "public_fan_out_taken_for_one": 13, "fan_out_of_a_left_join_ignored": 14,
+    "a_join_on_the_person_that_does_not_multiply": 16, "what_a_join_on_the_person_brings_taken_for_constant": 21,
+    "one_row_a_person_however_many_keys": 19, "a_region_narrowed_by_what_is_not_constant": 10,
+    "a_region_narrowed_by_a_joined_column_of_the_same_name": 15, "a_region_of_the_first_filter_alone": 6,
+    "a_region_narrower_than_the_question": 9, "a_region_narrower_than_the_question_and_not_written": 7,
+    "a_logarithm_that_claims_too_little": 25, "a_root_that_claims_too_little": 25,
+    "a_root_that_is_not_rounded_down": 25, "one_binary_digit_too_many": 25, "different_values_taken_for_one": 12,
+    "persons_taken_to_be_in_one_group": 1, "a_sum_bounded_by_half_its_range": 2, "a_sum_bounded_by_its_upper_end": 2,
+    "bounds_from_before_a_redefinition": 5, "the_rounding_of_grains_forgotten": 3,
+    "grouping_sets_that_each_get_all_of_epsilon": 1, "a_quantile_of_one_row": 24, "one_key_a_person": 1,
+    "persons_counted_as_rows": 11, "a_key_that_counts_rows_and_not_persons": 23, "the_centre_ignored": 2,
+    "a_filter_that_is_not_written": 6, "one_row_for_all_persons": 18, "an_inner_having_that_is_not_applied": 20,
+    "null_taken_for_the_first_key": 1,
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def engine(quick_files):
     engine = DuckDBEngine(threads=1)
@@ -133,22 +151,27 @@ def clinic(tmp_path_factory, engine):
     return Pair.make(CLINIC, tmp_path_factory.mktemp("clinic"), engine)
 
 
-def questions(pair, *, weigh=True):
+def questions(pair, *, weigh=True, first=0):
     law = Law(weigh=weigh)
-    for text in QUESTIONS:
+    for text in [*QUESTIONS[first:], *QUESTIONS[:first]]:
         law.ask(pair, text)
 
 
 @pytest.fixture
-def asking(clinic):
-    """Questions about a clinic that was declared without a bug."""
-    return lambda: questions(clinic)
+def first(request):
+    return SEEN_BY.get(request.node.name.removeprefix("test_"), 0)
 
 
 @pytest.fixture
-def declaring(tmp_path, engine):
+def asking(clinic, first):
+    """Questions about a clinic that was declared without a bug."""
+    return lambda: questions(clinic, first=first)
+
+
+@pytest.fixture
+def declaring(tmp_path, engine, first):
     """The clinic declared, and questions about it."""
-    return lambda: questions(Pair.make(CLINIC, tmp_path, engine))
+    return lambda: questions(Pair.make(CLINIC, tmp_path, engine), first=first)
 
 
 def test_without_a_bug_all_pass(declaring):

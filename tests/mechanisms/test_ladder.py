@@ -19,7 +19,7 @@ from noise.source import FixedBits
 from tiers import size
 
 LEAST_P = 1e-8
-N = size(2_500, 5_000)
+N = size(1_700, 5_000)
 
 
 @cache

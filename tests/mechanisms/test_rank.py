@@ -117,10 +117,10 @@ def test_choose_draws_from_it_and_says_what_it_cost():
     mechanism = choice(epsilon=Fraction(1, 5))
     line = np.array([10, 5, 5])
     bits = FixedBits(1)
-    drawn = [mechanism.choose(line.reshape(1, -1), bits=bits)[0][0] for _ in range(size(5_000, 20_000))]
+    drawn = [mechanism.choose(line.reshape(1, -1), bits=bits)[0][0] for _ in range(size(2_500, 20_000))]
     assert all(low == middle == high for low, middle, high in drawn)
     seen = np.bincount([bin_ for bin_, *_ in drawn], minlength=3) / len(drawn)
-    assert seen == pytest.approx(mechanism.chances(line), abs=size(0.03, 0.02))
+    assert seen == pytest.approx(mechanism.chances(line), abs=size(0.05, 0.02))
     _, event = mechanism.choose(line.reshape(1, -1), bits=bits)
     assert event == mechanism.event() == events.ExponentialEvent(epsilon=Fraction(1, 5))
 

@@ -12,6 +12,7 @@ from discreet.accounting.events import RefinedEvent
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.refinement import Refinement
+from tiers import size
 
 SCALES = [(Fraction(5), Fraction(2)), (Fraction(3), Fraction(29, 10)), (Fraction(1, 2), Fraction(1, 5))]
 
@@ -52,7 +53,9 @@ def test_the_four_families_weigh_what_they_should(q1, q2, n):
 
 
 @pytest.mark.thin(3)
-@pytest.mark.parametrize(("earlier", "scale"), [*SCALES, (Fraction(60), Fraction(5)), (Fraction(120), Fraction(10))])
+@pytest.mark.parametrize(
+    ("earlier", "scale"), [*SCALES, (Fraction(60), Fraction(5)), *size((), ((Fraction(120), Fraction(10)),))]
+)
 def test_noise_given_the_earlier_one_goes_no_farther_than_said(earlier, scale):
     """Whatever the earlier noise was: by summation; and for most of them it goes as far."""
     refinement = Refinement(earlier=DiscreteLaplace(scale=earlier), law=DiscreteLaplace(scale=scale))

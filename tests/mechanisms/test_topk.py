@@ -220,7 +220,7 @@ def test_frequencies_follow_the_law():
     mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=2, candidates=3)
     counts = (3, 0, 2, 4, 1)
     true = law(mechanism, counts)
-    n, bits, seen = size(3_000, 8_000), FixedBits(1), dict.fromkeys(true, 0)
+    n, bits, seen = size(1_800, 8_000), FixedBits(1), dict.fromkeys(true, 0)
     for _ in range(n):
         chosen = tuple(mechanism.choose(np.array(counts), bits=bits)[0].tolist())
         seen[chosen if len(chosen) == 2 else (*chosen, "stop")] += 1

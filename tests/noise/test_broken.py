@@ -22,23 +22,22 @@ from noise.source import FixedBits
 
 
 def faults(sampler, release=np.add, *, gaussian=False):
-    """Everything that the checks hold against a sampler of discrete Laplace (or Gaussian) noise."""
+    """What the checks hold against a sampler of discrete Laplace (or Gaussian) noise, one after another."""
     beyond = checks.gaussian_beyond if gaussian else checks.laplace_beyond
     p_value = checks.gaussian_p if gaussian else checks.laplace_p
-    found, bits = [], FixedBits(31)
+    bits = FixedBits(31)
     for scale in (Fraction(1, 2), Fraction(3), Fraction(10), Fraction(10**6)):
         drawn = sampler(scale, checks.N, bits)
         if p_value(drawn, float(scale)) < checks.LEAST_P:
-            found.append(f"law at scale {scale}")
-        found += checks.far_tail(drawn, lambda k, s=float(scale): beyond(s, k), float(scale))
-        found += checks.independence(drawn, sampler(scale, checks.N, bits))
-        found += checks.porous(drawn, float(scale))
+            yield f"law at scale {scale}"
+        yield from checks.far_tail(drawn, lambda k, s=float(scale): beyond(s, k), float(scale))
+        yield from checks.independence(drawn, sampler(scale, checks.N, bits))
+        yield from checks.porous(drawn, float(scale))
     for value in (0, 2**60 + 128):  # the second lies where float64 rounds by hundreds
         sides = [
             release(np.full(checks.N, side), sampler(Fraction(1000), checks.N, bits)) for side in (value, value + 1)
         ]
-        found += checks.distinguisher(*sides, (1.6 if gaussian else 1.0) / 1000)
-    return found
+        yield from checks.distinguisher(*sides, (1.6 if gaussian else 1.0) / 1000)
 
 
 def true_laplace(scale, size, bits):
@@ -129,8 +128,8 @@ def wrong_sigma(scale, size, bits):
 
 
 def test_the_true_samplers_pass():
-    assert faults(true_laplace) == []
-    assert faults(true_gaussian, gaussian=True) == []
+    assert list(faults(true_laplace)) == []
+    assert list(faults(true_gaussian, gaussian=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -152,16 +151,16 @@ def test_the_true_samplers_pass():
     ],
 )
 def test_broken_laplace(sampler):
-    assert faults(sampler)
+    assert any(faults(sampler))
 
 
 def test_broken_addition():
-    assert faults(true_laplace, through_float)
+    assert any(faults(true_laplace, through_float))
 
 
 @pytest.mark.parametrize("sampler", [never_rejects, rounded_normal, wrong_sigma, too_little])
 def test_broken_gaussian(sampler):
-    assert faults(sampler, gaussian=True)
+    assert any(faults(sampler, gaussian=True))
 
 
 FORK = """

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.region import ANYTHING, NOT_NULL, NOTHING, ONLY_NULL, Box, Region, ValueSet
 from discreet.plan.cells import Axis
-from discreet.plan.expressions import Code
+from discreet.plan.expressions import Code, Plus
 from discreet.plan.predicate import FALSE, TRUE, Member, every, some
 from discreet.schema.column import CategoryColumn, NumberColumn, TextColumn
 from discreet.sql.dialect import DuckDBDialect, identifier, text_literal
@@ -182,6 +182,21 @@ def test_multiples_of_a_width_are_counted_as_the_numbers_they_are_multiples_of(c
     found = width_axis(NumberColumn(name="x", type="integer", low=-(2**60), high=2**60), 2**58)
     codes = [-(2**60), -(2**60) + 5, -1, 0, 2**58 - 1, 2**58, 2**60, None]
     assert places(connection, found, codes) == [0, 0, 3, 4, 4, 5, 8, 9]
+
+
+def test_a_computed_value_is_written_once_however_many_cells_are_searched(connection):
+    """The squares as edges; of both columns together, of the second alone, and of what the condition leaves."""
+    low, high = (Code(name, 0, 120, null=True) for name in ("low", "high"))
+    edges = tuple(place**2 for place in range(16))
+    added = Axis(of=Plus(low, high), edges=edges, null=True, labels=())
+    alone = Axis(of=high, edges=(0, 5, 120), null=True, labels=())
+    cells = cells_of("t", Member("low", ValueSet.interval(0, 100)), axes=(added, alone))
+    values = "SELECT * FROM (VALUES (1, 2), (4, 5), (99, 119), (100, 1), (3, NULL), (7, 0)) AS t(low, high)"
+    names = SqlTableNames(scan=lambda _: f"({values})", persons=str, public=str)
+    text = SqlWriter(emitter=EMITTER, names=names).places(cells.plan, cells.axes, region(cells))
+    assert text.count(EMITTER.expression(added.of)) == 1
+    found = set(connection.execute(text).fetchall())
+    assert found == {(1, 0), (3, 1), (14, 1), (15, 2), (2, 0)}
 
 
 def test_conditions_without_parts():

@@ -21,10 +21,12 @@ from discreet.synth.model import Model
 from discreet.synth.noisy_histogram import HistogramPair, NoisyHistogram
 from synth.inspect_tables import CARD, PURE, category
 from synth.worlds import fit, open_project
-from tiers import fuzzed
+from tiers import fuzzed, size
 
 CUT = SimpleNamespace(merged=lambda groups: None)
 ROWS, SD = 6000, 20.0
+#: The generators of the tables that are drawn.
+TABLES = range(size(10, 20))
 
 #: How often each value occurs, up to a factor: many near where values become rare, which is where one goes wrong.
 COLUMNS = {
@@ -95,7 +97,7 @@ def coverage(seeds, change=lambda model: model, **more):
 @pytest.mark.parametrize("card", [CARD, PURE], ids=["gaussian", "laplace"])
 def test_each_plus_minus_holds_the_truth(card):
     """Fixed generators: the same in every run. Rare values were 33 to 60%."""
-    found = coverage(range(20), card=card)
+    found = coverage(TABLES, card=card)
     assert set(found) == {
         "rows",
         "measured values",
@@ -106,18 +108,18 @@ def test_each_plus_minus_holds_the_truth(card):
         "ranges",
     }
     assert min(share for name, share in found.items() if name != "rows") >= 0.9, found
-    assert found["rows"] >= 0.7  # 20 numbers
+    assert found["rows"] >= 0.7  # as many numbers as tables
 
 
 def test_rare_values_merged_by_the_noise_that_is_summed_are_seen():
-    assert coverage(range(20), same=True)["measured rare values"] < 0.75
+    assert coverage(TABLES, same=True)["measured rare values"] < 0.75
 
 
 def test_one_variance_for_all_cells_is_seen():
     def alike(model):
         return replace(model, measured=tuple(replace(each, variances=None) for each in model.measured))
 
-    assert coverage(range(20), alike)["measured rare values"] < 0.75
+    assert coverage(TABLES, alike)["measured rare values"] < 0.75
 
 
 @pytest.mark.fuzz

@@ -131,6 +131,7 @@ def make_persons(columns):
     return make
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("columns", "gone"), [(COLUMNS, 1), (COLUMNS, 4), (UNDECLARED, 3)])
 def test_one_person_moves_no_step_of_a_fit_too_far(tmp_path, columns, gone):
     far = moved(tmp_path, make_persons(columns), lambda project: project.synthesize("people", epsilon=8), gone)

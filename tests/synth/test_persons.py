@@ -104,12 +104,13 @@ def test_rows_depend_on_the_person_and_on_the_row_before(world):
         assert abs(share(of, ours) - share(of, theirs)) < 0.08
 
 
-def test_the_same_fit_is_free_and_reads_no_rows(world, monkeypatch):
-    spent = world.project.budget("people").spent
+def test_the_same_fit_is_free_and_reads_no_rows(tmp_path, monkeypatch):
+    project = small_project(tmp_path, 60)
+    model, spent = project.synthesize("people", epsilon=2), project.budget("people").spent
     monkeypatch.setattr(DuckDBEngine, "person_rows", lambda *args, **more: pytest.fail("rows were read"))
-    again = world.project.synthesize("people", epsilon=400, delta="1e-6")
-    assert again.card.repeat and again.sample(50, seed=1).equals(world.model.sample(50, seed=1))
-    assert world.project.budget("people").spent == spent
+    again = project.synthesize("people", epsilon=2)
+    assert again.card.repeat and again.sample(50, seed=1).equals(model.sample(50, seed=1))
+    assert project.budget("people").spent == spent
 
 
 def test_steps_stay_within_the_reservation(world):

@@ -122,8 +122,11 @@ def npz(**arrays):
 
 def bomb():
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("document.npy", "w") as member:
-        for _ in range(300):
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("document.npy", "w") as member,
+    ):
+        for _ in range(260):
             member.write(b"\0" * 2**20)
     return out.getvalue()
 

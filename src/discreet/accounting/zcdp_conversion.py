@@ -17,6 +17,9 @@ from functools import lru_cache
 from discreet import exact
 from discreet.exact import RHO_UNITS
 
+#: A guess of rho is looked for within so many units.
+_NEAR_UNITS = 32
+
 
 @lru_cache(maxsize=4096)
 def epsilon_from_rho(rho: Fraction, delta: Fraction) -> Fraction:
@@ -42,14 +45,39 @@ def rho_from_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     Guarantee: result-zCDP implies (epsilon, delta)-DP. Because: the last step checks it by `epsilon_from_rho`.
     """
+
+    def holds(units: int) -> bool:
+        return epsilon_from_rho.__wrapped__(Fraction(units, RHO_UNITS), delta) <= epsilon
+
     low, high = 0, exact.units_up(epsilon, RHO_UNITS)  # rho is below epsilon for every delta below 1/2
+    # Both ends near the guess are checked as every other is: a wrong guess costs time.
+    guess = int(_guess_rho(float(epsilon), float(delta)) * RHO_UNITS)
+    near = _NEAR_UNITS + (guess >> 40)
+    if low < guess - near < high and holds(guess - near):
+        low = guess - near
+    if low < guess + near < high and not holds(guess + near):
+        high = guess + near - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if epsilon_from_rho.__wrapped__(Fraction(middle, RHO_UNITS), delta) <= epsilon:
+        if holds(middle):
             low = middle
         else:
             high = middle - 1
     return Fraction(low, RHO_UNITS)
+
+
+def _guess_rho(epsilon: float, delta: float) -> float:
+    """About the rho that implies this epsilon, by Newton's method: epsilon is concave in rho, its slope the order."""
+    if not 0 < epsilon < math.inf or not 0 < delta < 1:
+        return 0.0
+    tail = -math.log(delta)
+    rho = (math.sqrt(epsilon + tail) - math.sqrt(tail)) ** 2
+    for _ in range(6):
+        order = _best_order(rho, delta)
+        below = order - 1
+        implied = order * rho + (tail - order * math.log1p(1 / below) - math.log(below)) / below
+        rho = max(rho - (implied - epsilon) / order, 0.0)
+    return rho
 
 
 def _best_order(rho: float, delta: float) -> float:

@@ -174,15 +174,16 @@ def filesystem_type(path: Path, mounts: str) -> str:
     >>> filesystem_type(Path("/data/x"), "1 0 0:1 / / rw - ext4 d rw\\n2 1 0:2 / /data rw shared:1 - nfs4 h:/ rw")
     'nfs4'
     """
+    depths = {str(folder): len(folder.parts) for folder in (path, *path.parents)}
     best, best_type = -1, ""
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
         if len(fields) < 5 or not kind:
             continue
-        point = Path(_ESCAPE.sub(lambda match: chr(int(match[1], 8)), fields[4]))
-        if (path == point or point in path.parents) and len(point.parts) >= best:
-            best, best_type = len(point.parts), kind[0]
+        depth = depths.get(_ESCAPE.sub(lambda match: chr(int(match[1], 8)), fields[4]), -1)
+        if depth >= max(best, 0):
+            best, best_type = depth, kind[0]
     return best_type
 
 

@@ -48,7 +48,7 @@ def told_wrong(seeds, domain=DOMAIN):
 
 
 def test_what_is_told_is_exact_without_noise():
-    worlds = size(8, 24)
+    worlds = size(5, 24)
     told, wrong = told_wrong(range(worlds))
     assert told > 6 * worlds and wrong == 0
 

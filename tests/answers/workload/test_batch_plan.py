@@ -137,7 +137,7 @@ def grid_strategies_numbers(grid):
 def test_ninety_prefixes_are_as_good_as_the_best_known(gaussian):
     grid = grid_of((90,), [np.arange(end + 1) for end in range(90)])
     plan = plan_grid(grid, gaussian=gaussian)
-    best = plan_strategy(Prefixes(90), gaussian=gaussian, seconds=4)
+    best = plan_strategy(Prefixes(90), gaussian=gaussian, seconds=size(1, 4))
     known = best.mean_variance * sensitivity_squared(best.strategy, gaussian=gaussian) * 90
     assert plan.error < 1.1 * known
 

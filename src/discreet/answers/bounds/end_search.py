@@ -161,9 +161,9 @@ class EndSearch:
         dislike = Fraction(DISLIKE)
         if self.noisy_rows is not None:
             dislike = min(dislike, epsilon * self.noisy_rows * MOST_DISLIKE)
-        dislikes = [min(MOST_STEP, dislike / size) * place for place in range(size)]
+        step = min(MOST_STEP, dislike / size)
         return RankChoice(
-            dislikes=tuple(dislikes),
+            dislikes=tuple(step * place for place in range(size)),
             fraction=BEYOND,
             spare=0,
             rows=rows,

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -199,6 +200,7 @@ def rows_to_rely_on(law: DiscreteLaplace | DiscreteGaussian) -> int:
     return math.ceil(_limit(law, BY_CHANCE) / RELIABLE)
 
 
+@lru_cache(maxsize=1024)  # the cells of one column have a few chances between them
 def _limit(law: DiscreteLaplace | DiscreteGaussian, chance: Fraction) -> int:
     """What noise alone stays at or below, but for this chance."""
     return law.half_width(1 - 2 * chance)
