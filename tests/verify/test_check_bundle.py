@@ -34,7 +34,7 @@ LEFT = dict.fromkeys(
 NAMES = [*(f"rows: {name}" for name in world.ROWS), *(f"persons: {name}" for name in world.PERSONS)]
 
 
-@pytest.mark.thin(16)
+@pytest.mark.thin(11)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_product_makes_is_proved(name, bundles, tmp_path):
     done = world.recheck(world.written(bundles[name], tmp_path / "out"))
