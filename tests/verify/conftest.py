@@ -5,40 +5,18 @@ import functools
 import os
 
 import pytest
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from discreet.answers.workload import batch_quote
 from discreet.bundle import bundle_files
 from verify import world
 from verify.forger import forged
-from verify.forging import checker, verdicts
+from verify.forging import verdicts
 
 
 @contextlib.contextmanager
 def state_in(folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DISCREET_STATE", str(folder))
-        yield
-
-
-def signed(public, message, signature):
-    """Stands for the checker's own verification, which takes thirty times as long."""
-    try:
-        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick_signatures(request):
-    """Thousands of forgeries are signed again. The checker's own verification has test_ed25519.py, and all that is run
-    as it is meant to run.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        if request.path.name != "test_ed25519.py":
-            patch.setattr(checker(), "signed", signed)
         yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal, get_args
 
 from discreet import exact
@@ -131,14 +132,7 @@ class Guarantee:
         >>> Guarantee(epsilon=Fraction(3)).limits
         FilterLimits(pure=3000000000, rho=None, delta_keys=0, orders=(None, None, None, None))
         """
-        wants_rho = self.accounting != "pure" and self.delta_rho > 0
-        rho = rho_from_epsilon(self.epsilon, self.delta_rho) if wants_rho else None
-        return FilterLimits(
-            pure=None if self.accounting == "zcdp" else _limit(self.epsilon, EPSILON_UNITS),
-            rho=None if rho is None else _limit(rho, RHO_UNITS),
-            delta_keys=exact.units_down(self.keys, DELTA_UNITS),
-            orders=tuple(self._order_limit(order) for order in ORDERS),
-        )
+        return _limits(self)
 
     def _order_limit(self, order: int) -> int | None:
         """The largest loss at an order, in whole units, that implies (epsilon, its share of delta)-DP."""
@@ -181,6 +175,18 @@ class Guarantee:
             delta_keys=exact.read(data["delta_keys"]),
             accounting=data["accounting"],  # type: ignore[arg-type]
         )
+
+
+@lru_cache(maxsize=256)
+def _limits(guarantee: Guarantee) -> FilterLimits:
+    wants_rho = guarantee.accounting != "pure" and guarantee.delta_rho > 0
+    rho = rho_from_epsilon(guarantee.epsilon, guarantee.delta_rho) if wants_rho else None
+    return FilterLimits(
+        pure=None if guarantee.accounting == "zcdp" else _limit(guarantee.epsilon, EPSILON_UNITS),
+        rho=None if rho is None else _limit(rho, RHO_UNITS),
+        delta_keys=exact.units_down(guarantee.keys, DELTA_UNITS),
+        orders=tuple(guarantee._order_limit(order) for order in ORDERS),
+    )
 
 
 def _limit(most: Fraction, units: int) -> int:
