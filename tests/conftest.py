@@ -20,7 +20,10 @@ import pytest
 import typer.main
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
+from compiled import compile_share
 from confirmed import confirmed_lines, run_noisy
 from discreet.cli import called_verb, main
 from discreet.engines import duckdb as duckdb_engine
@@ -39,8 +42,12 @@ TIMED = (duckdb_engine.DuckDBEngine, engine_registry.EngineRegistry)
 
 
 def pytest_configure(config):
+    compile_share(config)
     settings.load_profile("fuzz" if config.option.markexpr == "fuzz" else "suite")
-    if config.option.markexpr == "fuzz":  # hours on a busy machine: a question that waited a minute is no finding
+    if config.option.markexpr != "fuzz":
+        # Else the examples hang on the modules that happen to be imported: their sources are read for numbers and words.
+        providers._get_local_constants = Constants
+    else:  # hours on a busy machine: a question that waited a minute is no finding
         for engine in TIMED:
             engine.__init__.__kwdefaults__["deadline_s"] = 3600.0
     if not config.option.markexpr and not named(config.args):

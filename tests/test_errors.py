@@ -19,6 +19,8 @@ from discreet.project.project import Project
 SOURCE = Path(discreet.__file__).parent
 #: A flag or a command, as the command line spells it. What CSS calls `--name` is neither.
 SPELLED = re.compile(r"(?<![\w-])(?<!var\()--[a-z](?![\w-]*:(?! ))|(?<!\.)\bdiscreet [a-z]")
+#: What a file must hold to hold any of it, however its strings are cut: others are not parsed.
+CONCERNED = re.compile(r"--|discreet[ \"']|Flag\(|Command\(")
 #: Text that is no message, by file (in a folder, any text): what the ledger stores, what formats and connections are called,
 #: pages that show commands or their style, a flag of another program.
 NO_MESSAGES = {
@@ -145,7 +147,10 @@ def read_package():
     """
     spelled, called = [], []
     for file in sorted(SOURCE.rglob("*.py")):
-        path, nodes = file.relative_to(SOURCE).as_posix(), nodes_of(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if not CONCERNED.search(text):
+            continue
+        path, nodes = file.relative_to(SOURCE).as_posix(), nodes_of(text)
         spelled += spelled_out(path, nodes)
         called += [
             (f"{path}:{node.lineno}", node)

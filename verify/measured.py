@@ -11,6 +11,7 @@ import struct
 import zlib
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from json import dumps
 from typing import Any
@@ -112,6 +113,7 @@ def divergences(event: dict[str, Any]) -> list[Fraction]:
     return [min(each) for each in zip(*bounds, strict=True)]
 
 
+@lru_cache(4096)
 def coin(epsilon: Fraction, order: int) -> Fraction:
     """ln(cosh((order - 1/2) epsilon) / cosh(epsilon / 2)) / (order - 1), rounded up."""
     far = 1 + power(-(2 * order - 1) * epsilon, up=True)
@@ -119,6 +121,7 @@ def coin(epsilon: Fraction, order: int) -> Fraction:
     return min(epsilon, epsilon + (logarithm(far, up=True) - logarithm(near, up=False)) / (order - 1))
 
 
+@lru_cache(4096)
 def laplace(scale: Fraction, l1: int, order: int) -> Fraction:
     """Of noise with mass in proportion to r^|k|, r = e^(-1 / scale), against the same moved by l1, rounded up.
 
@@ -243,6 +246,7 @@ def logarithm(value: Fraction, *, up: bool) -> Fraction:
     return Fraction(context.next_plus(near) if up else context.next_minus(near))
 
 
+@lru_cache(4096)
 def converted(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon that rho-zCDP implies at this delta, rounded up. For every alpha > 1, with b = alpha - 1, one is
 

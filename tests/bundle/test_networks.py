@@ -305,6 +305,7 @@ def rungs_of(content):
     return climbed
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("delta", [None, "1e-6"])
 @pytest.mark.parametrize("nodes", [None, "people"])
 @pytest.mark.parametrize("without", [None, "planned", "floored"])

@@ -210,7 +210,7 @@ def check_answers(capsys, folder, shape):
     assert data["rows"][0][0] == int(chosen(shape.frame).sum())
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(1)
 @KINDS
 def test_by_the_talk_on_a_terminal(folder, capsys, kind):
     shape = SHAPES[kind]
@@ -235,7 +235,7 @@ def test_by_the_talk_on_a_terminal(folder, capsys, kind):
     check_answers(capsys, folder, shape)
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(3)
 @KINDS
 def test_by_flags_without_a_terminal(folder, capsys, kind):
     shape = SHAPES[kind]
@@ -251,7 +251,7 @@ def test_by_flags_without_a_terminal(folder, capsys, kind):
     check_answers(capsys, folder, shape)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(2)
 @KINDS
 def test_by_a_code_book(folder, capsys, kind):
     shape = SHAPES[kind]

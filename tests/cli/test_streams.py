@@ -94,7 +94,7 @@ def test_help_is_printed_in_every_encoding(monkeypatch, clinic, verb, signs):
         assert code == 0 and signs[encoding == "ascii"] in out.decode(encoding)
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("verb", VERBS)
 def test_json_loses_nothing_in_any_encoding(monkeypatch, clinic, verb):
     told = []
@@ -145,7 +145,9 @@ TERMINALS = {
 }
 
 
-@pytest.mark.parametrize("terminal", [pytest.param("ascii", marks=pytest.mark.deep), "cp1252", "C"])
+@pytest.mark.parametrize(
+    "terminal", [pytest.param("ascii", marks=pytest.mark.deep), pytest.param("cp1252", marks=pytest.mark.deep), "C"]
+)
 def test_what_was_charged_reaches_a_redirected_file(clinic, tmp_path, terminal):
     """A real process, its output redirected: the first answer, which is charged, and the stored one."""
     environment, encoding, sign = TERMINALS[terminal]

@@ -79,7 +79,7 @@ def test_nothing_is_written_that_was_not_shown(clinic, owner):
     assert (clinic.folder / "discreet.toml").read_text() == before
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("answers", "sentence"),
     [

@@ -15,6 +15,9 @@ from pathlib import Path
 import duckdb  # noqa: F401 - a question imports all of these at their first use: once by the nursery, not by each life
 import sqlglot.dialects.duckdb  # noqa: F401
 
+import discreet.answers.reconcile.history_estimation
+import discreet.answers.sql
+import discreet.project.question  # noqa: F401
 from crash.harness import say
 from discreet.kernel.curator import Curator
 from discreet.ledger.anchor import Anchor

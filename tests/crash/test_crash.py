@@ -22,7 +22,7 @@ from tiers import fuzzed, size
 SPENDER = Path(__file__).with_name("spender.py")
 
 #: Kills on one ledger: so few that opening it never takes longer than living.
-LIVES = size(20, 50)
+LIVES = size(14, 50)
 
 
 def budget(path: Path, epsilon: str = "6") -> None:

@@ -223,6 +223,7 @@ def torture(
         print(f"{killed} kills, {len(answers)} answers, {lost} charged and not given out, {len(faults)} faults told")
 
 
+@pytest.mark.deep  # a server of its own; that commits wait for its disk: tests/ledger/test_postgres.py
 @pytest.mark.skipif("DISCREET_TEST_POSTGRES" in os.environ, reason="kills a server of its own")
 def test_a_server_killed_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     torture(tmp_path, size(1, 2), Fraction(size(4, 8)), monkeypatch)

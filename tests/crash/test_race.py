@@ -12,10 +12,11 @@ from pathlib import Path
 from crash.harness import IMPORTS
 from discreet.ledger.ledger import Ledger
 from ledger.ledgers import guarantee, make
+from tiers import size
 
 RACER = Path(__file__).with_name("racer.py")
 PROCESSES, THREADS = 4, 8
-LIMIT = Fraction(2)  # 200 charges of 0.01
+LIMIT = Fraction(size(1, 2))  # 100 charges of 0.01 each
 
 
 def race(path: Path, *mutants: str) -> tuple[list[str], list[str]]:

@@ -110,11 +110,11 @@ def test_death_between_every_two_writes_of_a_step(memory: Path):
 
 
 def test_kills_at_any_time(memory: Path):
-    folder, steps = memory / "own", 12
+    folder, steps = memory / "own", size(8, 12)
     expected = project(folder, steps=steps)
     lives = [
         Life(arguments=[str(folder), str(steps)], delay_s=random.uniform(0, 0.1), from_birth=turn % 5 == 0)
-        for turn in range(size(4, 20))
+        for turn in range(size(3, 20))
     ]
     lives.append(Life(arguments=[str(folder), str(steps)]))
     outcome = torture(STREAMER, lives, environment={}, timeout_s=400)

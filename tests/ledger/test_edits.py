@@ -141,7 +141,7 @@ def test_a_flip_in_any_column_of_any_row(victim: Victim, table: str, column: str
     with tampering(victim.path) as raw:
         rows = raw.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
     assert rows
-    for rowid, value in rows[:: size(8, 1)]:
+    for rowid, value in rows[:: size(16, 1)]:
         for wrong in flips(value):
             victim.restore()
             with tampering(victim.path) as raw:

@@ -8,7 +8,7 @@ from manual.runner import run
 #: Folders whose pages are long to run; each has a file of tests.
 PARTS = ("docs/lab", "docs/how-to", "docs/engines", "docs/concepts")
 
-#: Pages that take more than 2 s of a processor, or Java: they run in the deep tier.
+#: Pages that take a second of a processor or more, or Java: they run in the deep tier.
 DEEP = frozenset({
     "docs/lab/README.md", "docs/lab/ratings.md", "docs/lab/synthetic.md", "docs/lab/network.md",
     "docs/lab/differencing.md", "docs/lab/reconstruction.md", "docs/lab/auditing.md",
@@ -16,6 +16,8 @@ DEEP = frozenset({
     "docs/lab/averaging.md", "docs/lab/census.md", "docs/how-to/census-tables.md", "docs/how-to/hospital-postgresql.md",
     "docs/concepts/randomness.md", "docs/guides/python.md",
     "docs/guides/persons.md", "docs/notes.md",
+    "docs/lab/audit.md", "docs/lab/anonymize.md", "docs/lab/linkage.md", "docs/how-to/from-datasynthesizer.md",
+    "docs/how-to/collection.md", "docs/guides/sample-data.md", "docs/guides/facts.md", "docs/concepts/units.md",
 })  # fmt: skip
 
 

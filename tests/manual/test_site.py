@@ -23,6 +23,9 @@ OUTER = [
 ]
 
 
+#: What the runner of pages reads.
+FOR_TESTS = re.compile(r"<!-- (world|not run|file|into|exit|let|noisy)\b")
+
 #: What a style makes a browser fetch from elsewhere.
 ELSEWHERE = re.compile(r"(?:url\(|@import)\s*[\"']?\s*(?:https?:)?//[^\s\"')]*", re.IGNORECASE)
 
@@ -77,10 +80,21 @@ def test_the_site_fetches_nothing_from_elsewhere(built):
         assert not ELSEWHERE.search(sheet.read_text()), sheet
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(1800)
 def test_comments_of_the_tests_are_not_in_the_site(built):
     for path in built.rglob("*.html"):
-        assert not re.search(r"<!-- (world|not run|file|into|exit|let|noisy)\b", path.read_text()), path
+        assert not FOR_TESTS.search(path.read_text()), path
+
+
+def test_comments_of_the_tests_are_not_in_what_the_site_is_made_of(tmp_path):
+    names = site.stage(tmp_path / "stage")
+    texts = {name: (tmp_path / "stage" / "docs" / name).read_text(encoding="utf-8") for name in names}
+    assert len(texts) > 80
+    for name, page in texts.items():
+        prose = "".join(text for is_code, text in site.parts(page) if not is_code)
+        assert not FOR_TESTS.search(re.sub("`[^`]*`", "", prose)), name
+    assert FOR_TESTS.search((ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
 
 
 def test_flags_of_commands_do_not_break_and_words_elsewhere_are_left():

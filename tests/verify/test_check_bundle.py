@@ -34,7 +34,7 @@ LEFT = dict.fromkeys(
 NAMES = [*(f"rows: {name}" for name in world.ROWS), *(f"persons: {name}" for name in world.PERSONS)]
 
 
-@pytest.mark.thin(16)
+@pytest.mark.thin(11)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_product_makes_is_proved(name, bundles, tmp_path):
     done = world.recheck(world.written(bundles[name], tmp_path / "out"))
@@ -96,7 +96,7 @@ def test_it_needs_nothing_but_the_standard_library_and_stays_small():
             assert all(name.split(".")[0] in sys.stdlib_module_names | own for name in names), (path.name, names)
             assert not (isinstance(node, ast.Name) and node.id in {"eval", "exec", "compile", "__import__", "open"})
         lines += len(_code(path.read_text(), tree))
-    assert lines <= 2040  # two laws of ladders are derived here as well
+    assert lines <= 2046  # two laws of ladders are derived here as well
 
 
 def _code(text, tree):

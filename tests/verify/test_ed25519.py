@@ -1,6 +1,7 @@
 """Signatures: the vectors of RFC 8032, what cryptography signs, and every spelling that must be refused."""
 
 import importlib
+import json
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -110,3 +111,8 @@ def test_a_bundle_of_another_key(bundles, tmp_path):
     done = world.recheck(forged, "--key", key)
     assert done.returncode == 2 and "another key" in done.stdout
     assert world.recheck(own, "--key", "12").returncode == 3
+    manifest = json.loads((own / "manifest.json").read_text())
+    mark = manifest["signature"]
+    (own / "manifest.json").write_text(json.dumps(manifest | {"signature": f"{int(mark[0], 16) ^ 1:x}{mark[1:]}"}))
+    done = world.recheck(own)
+    assert done.returncode == 2 and done.stdout.splitlines()[1].startswith("broken")

@@ -295,6 +295,7 @@ def test_every_event_belongs_to_numbers(bundles):
         steps.of(one, [{}])
 
 
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("name", ["rows: discovered", "persons: towns", "persons: top", "persons: people of towns"])
 @pytest.mark.parametrize("times", [Fraction(1, 2), Fraction(2), 1 - Fraction(1, 10**12)])
 def test_the_delta_of_keys_follows_from_how_they_were_found(name, times, bundles):

@@ -70,7 +70,7 @@ LIES = {
 }
 
 
-@pytest.mark.thin(16)
+@pytest.mark.thin(10)
 @pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
 @pytest.mark.parametrize("name", GROUPED)
 def test_an_exact_number_is_no_key(name, lie, bundles):

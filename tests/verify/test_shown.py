@@ -231,6 +231,7 @@ def exact(content, number):
     return stream.getvalue().encode()
 
 
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("name", ["rows: histogram", "persons: texts", "rows: average", "rows: discovered"])
 @pytest.mark.parametrize("lie", ["a number", "a row", "a column", "a name"])
 def test_a_csv_file_that_holds_something_else(name, lie, bundles):

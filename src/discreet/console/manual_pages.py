@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: What a picture of the manual may be.
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_ANCHOR = re.compile(r'<h[1-6] id="([^"]*)"')
 
 
 @cache
@@ -72,7 +73,7 @@ def title_of(page: str) -> str:
     return re.sub(r"[`*_]", "", first[1]) if first else page
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def html_of(page: str) -> Markup:
     """A page as HTML. Links between pages lead to /help, pictures come from there, and links to sources are words."""
     parser = _parser()
@@ -88,9 +89,7 @@ def html_of(page: str) -> Markup:
 
 def anchors_of(page: str) -> set[str]:
     """What can stand after # in an address of a page."""
-    tokens = _parser().parse(markdown_of(page))
-    _anchor_headings(tokens)
-    return {str(token.attrs["id"]) for token in tokens if token.type == "heading_open"}
+    return set(_ANCHOR.findall(html_of(page)))
 
 
 def address_of(target: str, page: str) -> str | None:

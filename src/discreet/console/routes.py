@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -111,6 +112,7 @@ def display_path(path: str) -> str:
     return path.replace(":path}", "}")
 
 
+@cache
 def route_table() -> tuple[Route, ...]:
     """Every route there is."""
     return tuple(route for area in AREAS for route in import_module(f"discreet.console.{area}").ROUTES)

@@ -114,7 +114,7 @@ def owned(browser: Browser, place: Place) -> Iterator[tuple[Page, list[str]]]:
         yield page, found
 
 
-@pytest.mark.thin(26)
+@pytest.mark.thin(12)
 @pytest.mark.parametrize("path", [route.path for route in pages()])
 def test_a_page_is_clean(owned: tuple[Page, list[str]], made: Made, path: str) -> None:
     """In the fast tier all are laid out without a fault, and axe reads one page in six."""

@@ -228,7 +228,7 @@ CRASHES = {
 }
 
 
-@pytest.mark.thin(5)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("moment", CRASHES)
 def test_a_crash_at_any_point_pays_once(tmp_path, monkeypatch, moment):
     clinic(tmp_path / "clinic", epsilon="10")

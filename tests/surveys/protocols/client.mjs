@@ -1,8 +1,8 @@
-// Runs the client on cases from standard input, one JSON document, and answers with one.
-// Only for the tests: `node client.mjs <job> <address of the client's file>`.
-import { readFileSync } from "node:fs";
+// Runs the client on cases: a line of JSON on standard input, {job, client: address of its file, document}, is answered
+// with a line of JSON, {answer} or {fault}. Only for the tests, which start one process for thousands of cases.
+import { createInterface } from "node:readline";
 
-const client = await import(process.argv[3]);
+let client;
 
 /** An answer of the client, or the sentence with which it refused. */
 function attempt(act) {
@@ -144,5 +144,17 @@ const JOBS = {
     cases.map(({ parameters, value }) => attempt(() => client.randomizer(parameters).canonical(value))),
 };
 
-const job = JOBS[process.argv[2]];
-process.stdout.write(JSON.stringify(await job(JSON.parse(readFileSync(0, "utf8")))));
+const now = Date.now;
+for await (const line of createInterface({ input: process.stdin })) {
+  const asked = JSON.parse(line);
+  let said;
+  try {
+    client = await import(asked.client);
+    said = { answer: await JOBS[asked.job](asked.document) };
+  } catch (error) {
+    said = { fault: String(error.stack) };
+  }
+  Date.now = now;
+  delete globalThis.navigator;
+  process.stdout.write(JSON.stringify(said) + "\n");
+}

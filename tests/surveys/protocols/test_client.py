@@ -40,12 +40,21 @@ CLIENT = Path(discreet.__file__).parent / "local" / "client" / "discreet-local.j
 TAPES = size(400, 2_000)
 
 
+@cache
+def runner() -> subprocess.Popen[str]:
+    """The one process of client.mjs. It ends with the input that this process gives it."""
+    return subprocess.Popen([NODE, RUNNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+
+
 def run(job: str, document: Any, client: Path = CLIENT) -> Any:
     """One job of client.mjs."""
-    words = [NODE, RUNNER, job, client.as_uri()]
-    done = subprocess.run(words, input=json.dumps(document), capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    lines = runner()
+    assert lines.stdin is not None and lines.stdout is not None
+    lines.stdin.write(json.dumps({"job": job, "client": client.as_uri(), "document": document}) + "\n")
+    lines.stdin.flush()
+    said = json.loads(lines.stdout.readline())
+    assert "fault" not in said, said
+    return said["answer"]
 
 
 def same(groups: list[dict[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from discreet.surveys.protocols.interval_tree import Tree
 from discreet.surveys.protocols.several_questions import scale_mean_to_all
 from discreet.surveys.protocols.sketch import HadamardSketch
 from surveys.protocols.exact_coverage import binomial
+from tiers import size
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "8"])
@@ -88,7 +89,7 @@ RANGES = [(0, 0), (1, 1), (0, 1), (1, 2), (1, 3), (0, 3)]
 @pytest.mark.parametrize("epsilon", ["2", "6"])
 def test_ranges_of_a_tree_hold_the_truth_where_few_answered(epsilon: str) -> None:
     """From the variance at the estimate: 0.6 and less at epsilon 6."""
-    for codes in ([0] + [3] * 4, [0, 1, 2, 3, 3]):
+    for codes in size(([0] + [3] * 4,), ([0] + [3] * 4, [0, 1, 2, 3, 3])):
         assert np.all(_tree_holds(epsilon, codes, RANGES) > 0.93), codes
 
 

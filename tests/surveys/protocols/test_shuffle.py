@@ -23,6 +23,7 @@ from discreet.surveys.protocols.shuffle_amplification import (
     local_for,
 )
 from surveys.protocols.every import law
+from tiers import size
 
 
 def closed_form(epsilon: str, n: int, delta: str) -> float | None:
@@ -183,11 +184,17 @@ def test_a_known_value() -> None:
 
 
 def test_more_people_a_larger_delta_or_a_smaller_epsilon_never_cost_more() -> None:
-    values = [amplified("1.5", n, "1e-6") for n in (10, 100, 1000, 10**4, 10**6, 10**9, 10**10, 10**15)]
+    values = [
+        amplified("1.5", n, "1e-6")
+        for n in size((10, 1000, 10**4, 10**15), (10, 100, 1000, 10**4, 10**6, 10**9, 10**10, 10**15))
+    ]
     assert values == sorted(values, reverse=True)
-    values = [amplified("1.5", 5000, delta) for delta in ("0", "1e-12", "1e-9", "1e-6", "1e-3", "0.1")]
+    values = [
+        amplified("1.5", 5000, delta)
+        for delta in size(("0", "1e-9", "1e-3", "0.1"), ("0", "1e-12", "1e-9", "1e-6", "1e-3", "0.1"))
+    ]
     assert values == sorted(values, reverse=True) and values[0] == Fraction("1.5")
-    values = [amplified(local, 5000, "1e-6") for local in ("0.1", "0.5", "1", "2", "4", "8")]
+    values = [amplified(local, 5000, "1e-6") for local in size(("0.1", "1", "8"), ("0.1", "0.5", "1", "2", "4", "8"))]
     assert values == sorted(values)
 
 

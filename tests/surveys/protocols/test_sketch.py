@@ -185,6 +185,7 @@ def _check(kind: type[Sketch], monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(np.mean(spreads, axis=0) + np.var(means, axis=0), stated, rtol=1e-9)
 
 
+@pytest.mark.thin(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_unbiased_with_the_stated_variance_over_all_hash_functions(kind: type[Sketch], monkeypatch) -> None:
     _check(kind, monkeypatch)
@@ -220,7 +221,7 @@ def test_the_collision_term_is_needed_and_estimated() -> None:
     """Few functions and a word that half hold: the others' errors are made by it, and the interval knows."""
     names = ["half", *(f"word {code}" for code in range(200))]
     with_term, without = [], []
-    for run in range(10):
+    for run in range(size(4, 10)):
         made = HadamardSketch(epsilon=8, functions=4, wide=64, salt=f"run {run}")
         values = ["half"] * 10_000 + [names[1 + code] for code in zipf(200, 10_000, run)]
         tally = made.tally(made.randomize_all(values, bits=Fixed(run)))
