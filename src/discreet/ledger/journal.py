@@ -1,15 +1,17 @@
-"""The journal: one durable append at a time, by one writer at a time, and the anchor after it.
+"""The journal: one durable commit at a time, by one writer at a time, and the anchor around it.
 
     thread lock -> flock -> BEGIN IMMEDIATE -> read what others appended -> compare with the anchor
-    -> decide -> append -> COMMIT (fsync) -> write the anchor (fsync) -> unlock
+    -> decide, append: once for each thread that waits -> write the anchor's digests (fsync)
+    -> COMMIT (fsync) -> write the anchor's head (fsync) -> unlock
 
-A crash before COMMIT leaves nothing; after it, the entry, and an anchor that is one behind, which the next
-opening repairs. Whatever fails between the first write and the last fsync stops this journal for good:
+Threads that wait for each other share a transaction, and its commit; see group_commit.py.
+
+A crash before COMMIT leaves nothing but digests that no entry has; after it, the entries, and a head that is one commit
+behind, which the next opening repairs: the digests say that these entries were committed here. Whatever fails between the first write and the last fsync stops this journal for good:
 what the disk holds is then unknown here, and only opening anew, from the disk, can tell.
 
 In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
-appended, and catches up. A server that went away may come back: what it holds is then read anew, whole. Threads that
-wait for each other there share a transaction, and its commit; see group_commit.py.
+appended, and catches up. A server that went away may come back: what it holds is then read anew, whole.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from discreet.errors import Command, LedgerFault, LedgerLocked, LedgerRolledBack
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import EntryKind, LedgerEntry
-from discreet.ledger.group_commit import CommitQueue
+from discreet.ledger.group_commit import MOST, CommitQueue
 from discreet.ledger.ledger_creation import create_ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.ledger.ledger_store import LedgerStore
@@ -97,6 +99,8 @@ class Journal:
                     if check_anchor:
                         self._check_anchor()
                     yield
+                    if self._pending:
+                        self.anchor.write_digests(self.state.digests, stored_count=self._anchored)
                     self.store.commit()
                     if self._pending:
                         self._write_head()
@@ -107,12 +111,9 @@ class Journal:
                     raise
 
     def run_in_section(self, action: Callable[[], Result]) -> Result:
-        """Do something in a section: read, decide, and append one entry at most. Where machines share the ledger,
-        threads that wait share one, and none of them is told anything before it is committed.
+        """Do something in a section: read, decide, and append one entry at most. Threads that wait share one, and none
+        of them is told anything before it is committed.
         """
-        if not self.store.shared:
-            with self.section():
-                return action()
         return self._commit_queue.run(action, lock=self._lock, together=self._run_together)
 
     def _run_together(self, acts: Iterator[Callable[[], None]]) -> None:
@@ -138,7 +139,7 @@ class Journal:
     def append(
         self, kind: EntryKind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None
     ) -> LedgerEntry:
-        """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
+        """Append one entry; at most one in a section or act, so that an act is done whole or not at all."""
         if self._pending:
             raise RuntimeError("a section can write only one entry")
         charge = self.state.charge_of(body) if kind in chain.FOLLOWS_CHARGE else None
@@ -229,19 +230,26 @@ class Journal:
             )
         behind = self.state.seq - position
         self._anchored = position
-        if behind > 1 and not self.store.shared:
+        if behind > 1 and not self.store.shared and not self._was_committed_here(behind):
             raise LedgerLocked(
                 f"the ledger's state folder is {behind} entries behind the ledger: an old copy of it was restored",
                 hint=Message("run ", Command("ledger acknowledge")),
             )
         if behind >= 1:
-            self._anchored = self.count_common_entries()
+            self.anchor.write_digests(self.state.digests, stored_count=self.count_common_entries())
             self._write_head()
+
+    def _was_committed_here(self, behind: int) -> bool:
+        """Whether the entries beyond the head are those of one commit, whose digests the anchor wrote before it.
+
+        Because: the anchor's digests go beyond its head by one group of entries at most. An old copy of a state folder
+            has the digests of its own time.
+        """
+        return behind <= MOST and self.count_common_entries() == self.state.seq
 
     def _write_head(self) -> None:
         state = self.state
-        head = Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals())
-        self.anchor.write(head, state.digests, stored_count=self._anchored)
+        self.anchor.write_head(Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals()))
         self._anchored = state.seq
 
 
