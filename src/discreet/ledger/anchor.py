@@ -2,8 +2,8 @@
 
 A chain cannot see that its end was cut off or that an old copy of it was put back. The anchor can: it
 holds the number and digest of the last entry and what every segment had spent by then. It is written
-under the lock that covers the commit: the digests of new entries before the commit, the head after it. So a crash leaves
-the head one commit behind at most, and the digests say which entries that commit had.
+under the lock that covers the commit: the digests of new entries before the commit, the head after it. So a crash
+leaves the head one commit behind at most, and the digests say which entries that commit had.
 
     <state folder>/<ledger id>/key        32 random bytes
                                head.json  the head and its MAC

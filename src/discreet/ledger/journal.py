@@ -6,9 +6,10 @@
 
 Threads that wait for each other share a transaction, and its commit; see group_commit.py.
 
-A crash before COMMIT leaves nothing but digests that no entry has; after it, the entries, and a head that is one commit
-behind, which the next opening repairs: the digests say that these entries were committed here. Whatever fails between the first write and the last fsync stops this journal for good:
-what the disk holds is then unknown here, and only opening anew, from the disk, can tell.
+A crash before COMMIT leaves nothing but digests that no entry has; after it, the entries, and a head that is one
+commit behind, which the next opening repairs: the digests say that these entries were committed here. Whatever fails
+between the first write and the last fsync stops this journal for good: what the disk holds is then unknown here, and
+only opening anew, from the disk, can tell.
 
 In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
 appended, and catches up. A server that went away may come back: what it holds is then read anew, whole.
@@ -16,20 +17,19 @@ appended, and catches up. A server that went away may come back: what it holds i
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
 from discreet.errors import Command, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import EntryKind, LedgerEntry
+from discreet.ledger.chain_reader import fold, ledger_id, load_in_snapshot
 from discreet.ledger.group_commit import MOST, CommitQueue
 from discreet.ledger.ledger_creation import create_ledger
 from discreet.ledger.ledger_location import LedgerLocation
@@ -48,7 +48,7 @@ class Journal:
         self.path = path
         self.store = store
         self.anchor = anchor
-        self.state = state
+        self.state = self._guard(state)
         self._since = anchor.read().since
         self._lock = threading.RLock()
         self._store_released = False
@@ -66,8 +66,11 @@ class Journal:
         return Journal.attach(path)
 
     @staticmethod
-    def attach(path: LedgerLocation) -> Journal:
-        """Read and verify everything except where the chain stands to its anchor: `section` judges that."""
+    def attach(path: LedgerLocation, *, use: Literal["nothing", "resume", "compare"] = "nothing") -> Journal:
+        """Read and verify everything except where the chain stands to its anchor: `section` judges that.
+
+        `use`: what the checkpoint is for, as in `load_in_snapshot`.
+        """
         store = open_ledger_store(path)
         try:
             try:
@@ -76,7 +79,7 @@ class Journal:
                 load_in_snapshot(store, None)  # a broken chain is told first
                 raise
             with anchor.lock():
-                journal = Journal(path, store, anchor, load_in_snapshot(store, anchor))
+                journal = Journal(path, store, anchor, load_in_snapshot(store, anchor, use=use))
                 anchor.record_location(path)
                 return journal
         except BaseException:
@@ -88,8 +91,7 @@ class Journal:
         """The critical section: inside it the state is the newest there is and nobody else writes."""
         with self._lock:
             self._refuse_if_stopped()
-            if self._store_released:
-                self.store, self._store_released = open_ledger_store(self.path), False
+            self._open_released()
             with self.anchor.lock():
                 try:
                     if self._outcome_unknown:
@@ -172,6 +174,22 @@ class Journal:
         self._anchored = self.anchor.count_common_entries(self.state.digests)
         return self._anchored
 
+    def span(self, first: int, last: int) -> list[LedgerEntry]:
+        """Entries of the chain, for a state that reads them when they are needed; see `state_index`."""
+        with self._lock:
+            self._open_released()
+            return self.store.span(first, last)
+
+    def _guard(self, state: LedgerState) -> LedgerState:
+        """Let a state read through this journal: whoever looks at it need not be in a section."""
+        if state.stored is not None:
+            state.stored.source = self
+        return state
+
+    def _open_released(self) -> None:
+        if self._store_released:
+            self.store, self._store_released = open_ledger_store(self.path), False
+
     def close(self) -> None:
         """Let go of the database."""
         with self._lock:
@@ -203,7 +221,7 @@ class Journal:
         Because: the server process that had the charge holds the writers' lock until it has decided, so nothing can
             appear after `begin` that was asked for before it; and what appears before it, `_catch_up` folds.
         """
-        self.state = load_in_snapshot(self.store, self.anchor)
+        self.state = self._guard(load_in_snapshot(self.store, self.anchor, use="resume"))
         self._pending = self._outcome_unknown = False
 
     def _catch_up(self) -> None:
@@ -251,72 +269,6 @@ class Journal:
         state = self.state
         self.anchor.write_head(Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals()))
         self._anchored = state.seq
-
-
-def ledger_id(store: LedgerStore) -> str:
-    """The id that the first entry names. Not yet verified: it only says which key to verify with."""
-    first = next(store.entries(), None)
-    try:
-        identifier = json.loads(first.body)["ledger"] if first is not None else None
-    except (ValueError, KeyError, TypeError):
-        identifier = None
-    if not isinstance(identifier, str):
-        raise LedgerTampered("entry 1 of the ledger does not say which ledger it is", row=1)
-    return identifier
-
-
-def load_in_snapshot(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
-    """`load`, in a transaction of its own: others may write meanwhile."""
-    store.snapshot()
-    try:
-        return load(store, anchor)
-    finally:
-        store.rollback()
-
-
-def load(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
-    """Fold the whole chain, every row verified, and compare the tables and the stored answers with it."""
-    state = LedgerState()
-    since = anchor.read().since if anchor else 1
-    fold(store.entries(), state, key=anchor.key if anchor else None, since=since)
-    if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
-        row = anchor.count_common_entries(state.digests) + 1
-        raise LedgerTampered(f"entry {row} of the ledger is not the one that its anchor has seen", row=row)
-    check_tables(store, state)
-    return state
-
-
-def fold(entries: Iterator[LedgerEntry], state: LedgerState, *, key: bytes | None, since: int) -> None:
-    """Verify and fold entries; the first bad one is named."""
-    for entry in entries:
-        seq = state.seq + 1
-        if problem := chain.find_problem(entry, seq=seq, previous=state.digest, key=key if seq >= since else None):
-            raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq, hint=_RESTORE_HINT)
-        state.apply(entry)
-
-
-def check_tables(store: LedgerStore, state: LedgerState) -> None:
-    """Compare balances, charges and answers with the chain."""
-    row = summary_tables.first_difference(summary_tables.all_rows(state), store.rows(), last=state.seq)
-    if row is not None:
-        raise LedgerTampered(f"the ledger's tables do not match entry {row} of its chain", row=row, hint=_RESTORE_HINT)
-    missing = dict(state.answers)
-    for id_, sha256, payload in store.payloads():
-        stored = missing.pop(id_, None)
-        if stored is None or sha256 != stored.sha256 or sha256_of(payload) != sha256:
-            row = stored.seq if stored else state.seq + 1  # an answer that no row entered
-            raise LedgerTampered(f"a stored answer does not match entry {row}", row=row, hint=_RESTORE_HINT)
-    if missing:
-        row = min(stored.seq for stored in missing.values())
-        raise LedgerTampered(f"the stored answer of entry {row} is gone", row=row, hint=_RESTORE_HINT)
-
-
-def sha256_of(payload: str) -> str:
-    """The digest under which a payload is entered."""
-    return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:

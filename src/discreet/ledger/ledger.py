@@ -57,8 +57,11 @@ class Ledger:
 
     @staticmethod
     def open(path: LedgerLocation | str) -> Ledger:
-        """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
-        ledger = Ledger(Journal.attach(parse_location(path)))
+        """Open a ledger: the chain is verified, folded, and compared with its tables and its anchor.
+
+        All of it; of a long ledger that was opened before, what came after its checkpoint.
+        """
+        ledger = Ledger(Journal.attach(parse_location(path), use="resume"))
         try:
             if ledger.refresh().practice:
                 receipts.note_practice()
