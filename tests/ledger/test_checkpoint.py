@@ -208,6 +208,9 @@ def test_an_old_entry_that_was_changed_decides_nothing_and_is_seen_where_it_is_r
         with pytest.raises(LedgerTampered) as caught:
             ledger.state.charges[first]
         assert caught.value.row == seq
+        with pytest.raises(LedgerTampered):
+            list(ledger.entries())
+        assert len(list(ledger.entries(after=seq))) == ledger.state.seq - seq
     report = repair.verify(long)
     assert not report.sound and report.row == seq
 

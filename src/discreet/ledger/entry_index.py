@@ -71,6 +71,20 @@ class EntryIndex:
         return EntryIndex(b"".join(sorted(records + more)))  # two sorted runs: merged in one pass
 
 
+def check_entry(
+    entry: LedgerEntry | None, seq: int, digests: Sequence[str], *, key: bytes | None = None
+) -> LedgerEntry:
+    """An entry that is the one that was folded at its place."""
+    problem = f"entry {seq} is missing"
+    if entry is not None:
+        previous = digests[seq - 2] if seq > 1 else GENESIS
+        problem = find_problem(entry, seq=seq, previous=previous, key=key)
+        if not problem and entry.digest == digests[seq - 1]:
+            return entry
+        problem = problem or f"entry {seq} was changed after it was written"
+    raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq)
+
+
 class EntrySource(Protocol):
     """Whoever has the entries: a store, or a journal that guards one."""
 
@@ -97,16 +111,7 @@ class StoredEntries:
     def _read_span(self, seqs: Sequence[int]) -> Iterator[LedgerEntry]:
         entries = {entry.seq: entry for entry in self.source.span(seqs[0], seqs[-1])}
         for seq in seqs:
-            previous, digest = (self._digests[seq - 2] if seq > 1 else GENESIS), self._digests[seq - 1]
-            entry = entries.get(seq)
-            problem = f"entry {seq} is missing"
-            if entry is not None:
-                problem = find_problem(entry, seq=seq, previous=previous, key=None)
-            if entry is None or problem or entry.digest != digest:
-                raise LedgerTampered(
-                    f"the ledger does not verify: {problem or f'entry {seq} was changed after it was written'}", row=seq
-                )
-            yield entry
+            yield check_entry(entries.get(seq), seq, self._digests)
 
 
 class IndexedMap(dict[Key, Value]):

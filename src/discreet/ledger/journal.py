@@ -22,6 +22,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
@@ -30,6 +31,7 @@ from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import EntryKind, LedgerEntry
 from discreet.ledger.chain_reader import fold, ledger_id, load_in_snapshot
+from discreet.ledger.entry_index import check_entry
 from discreet.ledger.group_commit import MOST, CommitQueue
 from discreet.ledger.ledger_creation import create_ledger
 from discreet.ledger.ledger_location import LedgerLocation
@@ -179,6 +181,14 @@ class Journal:
         with self._lock:
             self._open_released()
             return self.store.span(first, last)
+
+    def verified_entries(self, *, after: int, most: int | None) -> list[LedgerEntry]:
+        """Entries as they stand now, each compared with its digest and its MAC."""
+        with self.section():
+            entries = list(islice(self.store.entries(after=after or None), most))
+            for seq, entry in enumerate(entries, start=after + 1):
+                check_entry(entry, seq, self.state.digests, key=self.anchor.key if seq >= self._since else None)
+        return entries
 
     def _guard(self, state: LedgerState) -> LedgerState:
         """Let a state read through this journal: whoever looks at it need not be in a section."""

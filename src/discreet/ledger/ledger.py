@@ -10,7 +10,6 @@ One file, long as it is: every act on a ledger stands here, each in a section of
 from __future__ import annotations
 
 import hmac
-import itertools
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -440,10 +439,11 @@ class Ledger:
         return hmac.digest(self._journal.anchor.key, b"fact " + text.encode(), "sha256").hex()
 
     def entries(self, *, after: int | None = None, most: int | None = None) -> Iterator[LedgerEntry]:
-        """Every entry, in order, for showing and exporting; or those after one, by its number, and so many at most."""
-        with self._journal.section():
-            entries = list(itertools.islice(self._journal.store.entries(after=after), most))
-        return iter(entries)
+        """Every entry, in order, for showing and exporting; or those after one, by its number, and so many at most.
+
+        Each is compared with its digest: one from before the checkpoint was not read when the ledger was opened.
+        """
+        return iter(self._journal.verified_entries(after=after or 0, most=most))
 
     # -- trust --------------------------------------------------------------------------------
 
