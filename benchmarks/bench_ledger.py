@@ -25,9 +25,9 @@ from discreet.accounting.filter import Balance, Cost, book_balance
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.ledger.chain import new_id
+from discreet.ledger.chain_reader import sha256_of
 from discreet.ledger.charge_data import balance_data, cost_data
 from discreet.ledger.charge_request import ChargeRequest
-from discreet.ledger.journal import sha256_of
 from discreet.ledger.ledger import Ledger
 
 ROWS, QUICK_ROWS = 100_000, 10_000

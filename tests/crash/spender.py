@@ -27,14 +27,15 @@ POINTS: dict[str, tuple[object, str, bool]] = {
     "after the transaction began": (SqliteLedgerStore, "begin", False),
     "before the entry": (SqliteLedgerStore, "append", True),
     "after the entry": (SqliteLedgerStore, "append", False),
+    "before the digests": (Anchor, "write_digests", True),
+    "after the digests": (Anchor, "write_digests", False),
     "before the commit": (SqliteLedgerStore, "commit", True),
     "after the commit": (SqliteLedgerStore, "commit", False),
-    "before the anchor": (Anchor, "write", True),
-    "after the digests": (Anchor, "_write_digests", False),
+    "before the head": (Anchor, "write_head", True),
     "before the anchor's rename": (os, "replace", True),
     "after the anchor's rename": (os, "replace", False),
     "before the folder is synced": (anchor, "_sync_folder", True),
-    "after the anchor": (Anchor, "write", False),
+    "after the head": (Anchor, "write_head", False),
 }
 
 

@@ -37,8 +37,8 @@ POINTS: dict[str, tuple[object, str, bool]] = {
     "after the entry": (SqliteLedgerStore, "append", False),
     "before the commit": (SqliteLedgerStore, "commit", True),
     "after the commit": (SqliteLedgerStore, "commit", False),
-    "before the anchor": (Anchor, "write", True),
-    "after the anchor": (Anchor, "write", False),
+    "before the head": (Anchor, "write_head", True),
+    "after the head": (Anchor, "write_head", False),
     "after the row": (Ledger, "append_stream_row", False),
     "after tidying": (stream_counts, "drop_other_states", False),
 }

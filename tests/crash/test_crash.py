@@ -121,6 +121,18 @@ def test_death_at_every_step_of_a_charge(folders: tuple[Path, Path], monkeypatch
             assert not ledger.state.answers.keys() & set(lost), point
 
 
+def test_threads_that_share_a_commit_die_together(folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):
+    """Eight threads, killed around the commit that serves them all: whoever got an answer has a charge that stands."""
+    monkeypatch.setenv("DISCREET_STATE", str(folders[1] / "state"))
+    path = folders[1] / "shared" / "ledger.db"
+    budget(path)
+    points = list(POINTS) if size(0, 1) else ["before the commit", "after the commit", "before the head"]
+    lives = [Life(arguments=[str(path), f"die={point}", "threads=8"]) for point in points]
+    outcome = torture(SPENDER, lives, environment={})
+    assert outcome.codes == [9] * len(points)
+    assert problems(path, outcome) == []
+
+
 def test_a_head_written_before_the_commit_is_caught(tmp_path: Path, state_folder: Path):
     path = tmp_path / "ledger.db"
     budget(path)

@@ -124,12 +124,25 @@ def test_a_damaged_database_under_a_running_process(ledger: Ledger, stored: str,
 # -- the anchor ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_failed_anchor_stops_service_and_keeps_the_charge(
-    ledger: Ledger, stored: str, path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+def test_digests_that_cannot_be_written_stop_service_before_the_charge_is_made(
+    ledger: Ledger, stored: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(os, call, raising(OSError(28, "No space left on device")))
+        patch.setattr(os, "fsync", raising(OSError(28, "No space left on device")))
+        with pytest.raises(LedgerFault, match="state folder cannot be written"):
+            ask(ledger, laplace("1"))
+        refuses_everything(ledger, stored)
+    with Ledger.open(path) as again:
+        assert again.account_status("patients").spent.epsilon == 1
+        ask(again, laplace("1"))
+        assert again.verify().sound
+
+
+def test_a_failed_head_stops_service_and_keeps_the_charge(
+    ledger: Ledger, stored: str, path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", raising(OSError(28, "No space left on device")))
         with pytest.raises(LedgerFault, match="state folder cannot be written"):
             ask(ledger, laplace("1"))
         refuses_everything(ledger, stored)

@@ -1,4 +1,7 @@
-"""Threads that share a commit: each is told its own outcome, after the disk has it, and a failure fails all of them."""
+"""Threads that share a commit: each is told its own outcome, after the disk has it, and a failure fails all of them.
+
+In a file and in PostgreSQL alike. A file's ledger is closed by a failure, and opened anew.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from discreet.errors import BudgetExceeded, LedgerFault
-from discreet.ledger.group_commit import CommitQueue
+from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked
+from discreet.ledger import receipts
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.group_commit import MOST, CommitQueue
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.ledger_location import DatabaseAddress
-from discreet.ledger.postgres_ledger import PostgresLedgerStore
+from discreet.ledger.ledger_location import LedgerLocation
 from ledger.ledgers import ask, guarantee, laplace, make
 
 WAIT_S = 30
@@ -55,32 +60,37 @@ def until(seen: Callable[[], bool]) -> None:
 class Door:
     """Holds every commit until it is let through, counts them, and fails where it is told to."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, store: type, monkeypatch: pytest.MonkeyPatch) -> None:
         self.free, self.commits, self.fails = threading.Semaphore(0), 0, set()
-        act = PostgresLedgerStore.commit
+        act = store.commit
 
-        def commit(store: PostgresLedgerStore) -> None:
+        def commit(store: object) -> None:
             self.commits += 1
             assert self.free.acquire(timeout=WAIT_S)
             if self.commits in self.fails:
                 raise LedgerFault("gone")
             act(store)
 
-        monkeypatch.setattr(PostgresLedgerStore, "commit", commit)
+        monkeypatch.setattr(store, "commit", commit)
 
     def open(self) -> None:
         self.free.release(1000)
 
 
+@pytest.fixture(params=["path", "address"])
+def where(request: pytest.FixtureRequest) -> LedgerLocation:
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
-def ledger(address: DatabaseAddress):
-    with make(address, guarantee(1, 0, "pure")) as made:
+def ledger(where: LedgerLocation):
+    with make(where, guarantee(1, 0, "pure")) as made:
         yield made
 
 
 @pytest.fixture
 def door(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Door:
-    return Door(monkeypatch)
+    return Door(type(ledger._journal.store), monkeypatch)
 
 
 def crowd_at(ledger: Ledger, door: Door, acts: list[Callable[[], object]]) -> Crowd:
@@ -98,13 +108,17 @@ def spent(ledger: Ledger) -> Fraction:
     return ledger.account_status("patients").spent.epsilon
 
 
-def test_those_who_wait_share_a_commit(ledger: Ledger, door: Door, address: DatabaseAddress):
+def after_a_failure(ledger: Ledger) -> Ledger:
+    return ledger if ledger.shared else Ledger.open(ledger.path)
+
+
+def test_those_who_wait_share_a_commit(ledger: Ledger, door: Door, where: LedgerLocation):
     crowd = crowd_at(ledger, door, [lambda: ask(ledger, laplace("0.1"))] * 6)
     door.open()
     charges = crowd.join()
     assert door.commits == 2
     assert len({charge.id for charge in charges}) == 7
-    with Ledger.open(address) as again:
+    with Ledger.open(where) as again:
         assert set(again.state.charges) == {charge.id for charge in charges}
         assert spent(again) == Fraction("0.7")
     assert ledger.verify().sound
@@ -146,26 +160,98 @@ def test_a_commit_that_fails_fails_for_all(ledger: Ledger, door: Door):
     door.open()
     told = crowd.join()
     assert [str(each) for each in told if isinstance(each, LedgerFault)] == ["gone"] * 2
-    assert spent(ledger) == Fraction("0.1")
-    ask(ledger, laplace("0.9"))
-    assert ledger.verify().sound
+    again = after_a_failure(ledger)
+    assert spent(again) == Fraction("0.1")
+    ask(again, laplace("0.9"))
+    assert again.verify().sound
 
 
 def test_an_act_that_fails_after_its_entry_fails_for_all(ledger: Ledger, door: Door, monkeypatch: pytest.MonkeyPatch):
-    act = PostgresLedgerStore.append
+    owner = type(ledger._journal.store)
+    act = owner.append
 
-    def append(store: PostgresLedgerStore, entry: object, *arguments: object, **named: object) -> None:
+    def append(store: object, entry: object, *arguments: object, **named: object) -> None:
         act(store, entry, *arguments, **named)
         if '"question":"bad"' in entry.body:
             raise LedgerFault("lost")
 
-    monkeypatch.setattr(PostgresLedgerStore, "append", append)
+    monkeypatch.setattr(owner, "append", append)
     acts = [lambda: ask(ledger, laplace("0.1")), lambda: ask(ledger, laplace("0.1"), question="bad")]
     crowd = crowd_at(ledger, door, acts)
     door.open()
     assert [str(each) for each in crowd.join() if isinstance(each, LedgerFault)] == ["lost"] * 2
-    assert spent(ledger) == Fraction("0.1")
-    assert ledger.verify().sound
+    again = after_a_failure(ledger)
+    assert spent(again) == Fraction("0.1")
+    assert again.verify().sound
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_a_crash_after_a_shared_commit_leaves_all_of_its_charges(path: Path, state_folder: Path, guarded: bool):
+    """The head is six entries behind, and the digests say that they were committed here. Without them nobody knows."""
+    with pytest.MonkeyPatch.context() as patch:
+        ledger = make(path, guarantee(1, 0, "pure"))
+        door = Door(type(ledger._journal.store), patch)
+        if not guarded:
+            patch.setattr(Anchor, "write_digests", lambda *_, **__: None)
+        crowd = crowd_at(ledger, door, [lambda: ask(ledger, laplace("0.1"))] * 6)
+        act = Anchor.write_head
+
+        def write_head(anchor: Anchor, head: object) -> None:
+            if door.commits == 2:
+                raise LedgerFault("the power is gone")
+            act(anchor, head)
+
+        patch.setattr(Anchor, "write_head", write_head)
+        door.open()
+        assert sum(isinstance(each, LedgerFault) for each in crowd.join()) == 6
+    if not guarded:
+        with pytest.raises(LedgerLocked, match="6 entries behind"):
+            Ledger.open(path)
+        return
+    with Ledger.open(path) as again:
+        assert len(again.state.charges) == 7 and spent(again) == Fraction("0.7")
+        assert again.verify().sound
+
+
+def test_a_crash_before_a_shared_commit_leaves_none_of_its_charges(path: Path, state_folder: Path):
+    with pytest.MonkeyPatch.context() as patch:
+        ledger = make(path, guarantee(1, 0, "pure"))
+        door = Door(type(ledger._journal.store), patch)
+        crowd = crowd_at(ledger, door, [lambda: ask(ledger, laplace("0.1"))] * 6)
+        door.fails = {2}
+        door.open()
+        assert sum(isinstance(each, LedgerFault) for each in crowd.join()) == 6
+    with Ledger.open(path) as again:
+        assert len(again.state.charges) == 1
+        assert ask(again, laplace("0.1")).seq == again.state.seq  # over digests of entries that no chain has
+    with Ledger.open(path) as again:
+        assert spent(again) == Fraction("0.2")
+        assert again.verify().sound
+
+
+def test_more_entries_than_a_commit_can_have_are_an_old_state_folder(path: Path, state_folder: Path):
+    """Whatever its digests say: an old head beside new digests is no crash."""
+    with make(path, guarantee(1, 0, "pure")) as ledger:
+        head = next(state_folder.glob("*/head.json"))
+        old = head.read_bytes()
+        for _ in range(MOST + 1):
+            ask(ledger, laplace("0.001"))
+    head.write_bytes(old)
+    with pytest.raises(LedgerLocked, match="65 entries behind"):
+        Ledger.open(path)
+
+
+def test_a_receipt_is_the_askers_own(ledger: Ledger, door: Door):
+    """Whoever leads enters the others' charges too; each is noted where it was asked for."""
+
+    def noted() -> tuple[list[str], str]:
+        with receipts.collect_receipts() as ids:
+            return ids, ask(ledger, laplace("0.1")).id
+
+    crowd = crowd_at(ledger, door, [noted] * 3)
+    door.open()
+    pairs = [each for each in crowd.join() if isinstance(each, tuple)]
+    assert [ids for ids, _ in pairs] == [[id_] for _, id_ in pairs] and len(pairs) == 3
 
 
 def test_two_entries_in_one_act_are_refused(ledger: Ledger):
@@ -175,7 +261,7 @@ def test_two_entries_in_one_act_are_refused(ledger: Ledger):
 
     with pytest.raises(RuntimeError, match="only one entry"):
         ledger._journal.run_in_section(twice)
-    assert ledger.account_status("patients").limit.epsilon == 1
+    assert after_a_failure(ledger).account_status("patients").limit.epsilon == 1
 
 
 def test_a_child_does_nothing_for_threads_that_it_does_not_have(ledger: Ledger, door: Door):

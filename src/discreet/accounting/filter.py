@@ -150,9 +150,13 @@ class Segment:
 
     def book(self, region: Region, cost: Cost, balance: Balance) -> None:
         """Append a charge that was decided before."""
-        self.overlap.add(region, cost.arms)
-        self.pure_bounds_orders = self.pure_bounds_orders and cost.pure_bounds_orders
+        self.read(region, cost.arms, pure_bounds_orders=cost.pure_bounds_orders)
         self.balance = balance
+
+    def read(self, region: Region, losses: Sequence[int], *, pure_bounds_orders: bool) -> None:
+        """Append the losses of one or several charges of a region, whose balance is known."""
+        self.overlap.add(region, losses)
+        self.pure_bounds_orders = self.pure_bounds_orders and pure_bounds_orders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

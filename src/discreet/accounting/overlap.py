@@ -72,6 +72,11 @@ class Overlap:
         self._events: dict[Region, int] = {}
         self._arrays: dict[int, Integers] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was charged."""
+        return not self._losses
+
     def copy(self) -> Overlap:
         """The same history, to go on from apart."""
         twin = Overlap()

@@ -15,6 +15,7 @@ from discreet.accounting.filter import (
     Cost,
     Decision,
     Segment,
+    add_losses,
     book_balance,
     decide,
     sum_balances,
@@ -70,6 +71,19 @@ class RemainingByArm:
 
 
 @dataclass(slots=True, kw_only=True)
+class PooledLoss:
+    """The losses in every arm of all charges of one region: what a search knows of them."""
+
+    arms: tuple[int, ...]
+    pure_bounds_orders: bool
+
+    def add(self, cost: Cost) -> None:
+        """Add a charge, each arm up to UNBOUNDED, as `Overlap.add` does."""
+        self.arms = tuple(add_losses(*pair) for pair in zip(self.arms, cost.arms, strict=True))
+        self.pure_bounds_orders = self.pure_bounds_orders and cost.pure_bounds_orders
+
+
+@dataclass(slots=True, kw_only=True)
 class Account:
     """One population: its guarantee, its segments, and the totals that the ledger keeps beside the chain.
 
@@ -107,7 +121,8 @@ class Account:
     restored: bool = False
     seq: int = 0
     segment_seqs: dict[SegmentKey, int] = field(default_factory=dict)
-    _unread_charges: dict[SegmentKey, list[tuple[str, Cost]]] = field(default_factory=dict)
+    #: For each segment, by the text of the region; the losses of a repeat add to the first.
+    unread_charges: dict[SegmentKey, dict[str, PooledLoss]] = field(default_factory=dict)
 
     @property
     def open_guarantee(self) -> Guarantee | None:
@@ -155,16 +170,21 @@ class Account:
             segment = self.segments[key] = Segment()
         check_balance_step(segment.balance, cost, inside, balance)
         segment.balance = balance
-        self._unread_charges.setdefault(key, []).append((region, cost))
+        unread = self.unread_charges.setdefault(key, {})
+        if region in unread:
+            unread[region].add(cost)
+        else:
+            unread[region] = PooledLoss(arms=cost.arms, pure_bounds_orders=cost.pure_bounds_orders)
         self.delta += cost.delta
         self.used = used
         self.charges += 1
         self.seq = self.segment_seqs[key] = seq
 
     def _read_charges(self, key: SegmentKey) -> None:
-        for region, cost in self._unread_charges.pop(key, ()):
-            segment = self.segments[key]
-            segment.book(Region.from_data(json.loads(region)), cost, segment.balance)
+        for region, pooled in self.unread_charges.pop(key, {}).items():
+            self.segments[key].read(
+                Region.from_data(json.loads(region)), pooled.arms, pure_bounds_orders=pooled.pure_bounds_orders
+            )
 
     def raise_to(self, guarantee: Guarantee) -> None:
         """A larger limit. What was lost stays lost."""
@@ -184,7 +204,7 @@ class Account:
     def seal(self, guarantee: Guarantee) -> None:
         """Close the filter in use: all of `guarantee` counts as spent, and its history is not read again."""
         check_rise(guarantee, self.guarantee)
-        self.sealed, self.segments, self.segment_seqs, self._unread_charges = guarantee, {}, {}, {}
+        self.sealed, self.segments, self.segment_seqs, self.unread_charges = guarantee, {}, {}, {}
         self.delta, self.used = 0, FULL
 
     def remaining_by_arm(self) -> RemainingByArm:

@@ -2,7 +2,8 @@
 
 A chain cannot see that its end was cut off or that an old copy of it was put back. The anchor can: it
 holds the number and digest of the last entry and what every segment had spent by then. It is written
-under the lock that covers the commit, after the commit, so a crash leaves it one entry behind at most.
+under the lock that covers the commit: the digests of new entries before the commit, the head after it. So a crash
+leaves the head one commit behind at most, and the digests say which entries that commit had.
 
     <state folder>/<ledger id>/key        32 random bytes
                                head.json  the head and its MAC
@@ -133,16 +134,25 @@ class Anchor:
             ) from fault
 
     def write(self, head: Head, digests: Sequence[str], *, stored_count: int) -> None:
-        """Write a head, durably. `stored_count`: how many of the digests the anchor holds already.
+        """Write digests and head, durably. `stored_count`: how many of the digests the anchor holds already.
 
         The digests are forced to disk before the head, so that a head never stands beside another history's digests.
         """
+        self.write_digests(digests, stored_count=stored_count)
+        self.write_head(head)
+
+    def write_head(self, head: Head) -> None:
+        """Write a head whose digests are on disk."""
         body = canonical_json(
             {"seq": head.seq, "digest": head.digest, "since": head.since, "totals": head.totals},
         )
         with _faults():
-            self._write_digests(digests, stored_count=stored_count)
             _write(self.folder / "head.json", f"{body}\n{self._mac(body)}\n".encode("ascii"))
+
+    def write_digests(self, digests: Sequence[str], *, stored_count: int) -> None:
+        """Force the digests to disk. Beyond the head they are those of entries that are about to be committed."""
+        with _faults():
+            self._write_digests(digests, stored_count=stored_count)
 
     def record_location(self, where: LedgerLocation) -> None:
         """Note where the ledger lies, if that is news."""

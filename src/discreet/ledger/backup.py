@@ -29,7 +29,7 @@ from discreet.errors import Command, Flag, LedgerFault, LedgerRolledBack, Messag
 from discreet.ledger import repair, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing
 from discreet.ledger.chain import new_id
-from discreet.ledger.journal import ledger_id, load_in_snapshot
+from discreet.ledger.chain_reader import ledger_id, load_in_snapshot
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from discreet.ledger.ledger_store import LedgerStore
 from discreet.ledger.postgres_ledger import PostgresLedgerStore

@@ -9,7 +9,10 @@ from typing import Any
 from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import FULL, Balance, Cost, Decision, book_balance
+from discreet.exact import EPSILON_UNITS
 from discreet.ledger.account import Account, SegmentKey
+from discreet.ledger.chain import LedgerEntry
+from discreet.ledger.records import ChargeRecord
 
 
 def cost_of(body: dict[str, Any]) -> Cost:
@@ -31,6 +34,33 @@ def cost_data(cost: Cost) -> dict[str, Any]:
 def _cost_of_event(event: tuple[tuple[str, Any], ...]) -> Cost:
     """Most questions are priced like some other: their cost is worked out once."""
     return Cost.of(events.loss(events.from_data(dict(event))))
+
+
+def charge_record(body: dict[str, Any], entry: LedgerEntry) -> ChargeRecord:
+    """A charge that was accepted, as its entry says it."""
+    return ChargeRecord(
+        id=body["id"],
+        seq=entry.seq,
+        time=entry.time,
+        population=body["population"],
+        table=body["table"],
+        version=body["version"],
+        analyst=body["analyst"],
+        question=body["question"],
+        price=parse_price(body["price"]),
+        cost=cost_of(body),
+        moved=_moved(body),
+    )
+
+
+def _moved(body: dict[str, Any]) -> Fraction:
+    """How far a charge raised what is spent; a ledger before 0.2 counted its price instead."""
+    if "moved" not in body:
+        return parse_price(body["price"])
+    units = body["moved"]
+    if type(units) is not int or units < 0:
+        raise ValueError("what a charge moved is not a whole number")
+    return Fraction(units, EPSILON_UNITS)
 
 
 @lru_cache(maxsize=4096)

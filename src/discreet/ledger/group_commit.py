@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
 from discreet.errors import LedgerFault
@@ -28,7 +29,7 @@ class QueuedAct(Generic[Result]):
     """Something to be done, and its outcome, which nobody is told before it is `over`."""
 
     def __init__(self, act: Callable[[], Result]) -> None:
-        self._act = act
+        self._act, self._context = act, copy_context()  # what a thread notes in its context, it finds there
         self._result: list[Result] = []
         self._fault: BaseException | None = None
         self.called = threading.Event()
@@ -39,7 +40,7 @@ class QueuedAct(Generic[Result]):
     def do(self) -> None:
         """Do it. What it raises is kept, and raised."""
         try:
-            self._result.append(self._act())
+            self._result.append(self._context.run(self._act))
         except BaseException as fault:
             self._fault = fault
             raise

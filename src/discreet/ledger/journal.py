@@ -1,34 +1,38 @@
-"""The journal: one durable append at a time, by one writer at a time, and the anchor after it.
+"""The journal: one durable commit at a time, by one writer at a time, and the anchor around it.
 
     thread lock -> flock -> BEGIN IMMEDIATE -> read what others appended -> compare with the anchor
-    -> decide -> append -> COMMIT (fsync) -> write the anchor (fsync) -> unlock
+    -> decide, append: once for each thread that waits -> write the anchor's digests (fsync)
+    -> COMMIT (fsync) -> write the anchor's head (fsync) -> unlock
 
-A crash before COMMIT leaves nothing; after it, the entry, and an anchor that is one behind, which the next
-opening repairs. Whatever fails between the first write and the last fsync stops this journal for good:
-what the disk holds is then unknown here, and only opening anew, from the disk, can tell.
+Threads that wait for each other share a transaction, and its commit; see group_commit.py.
+
+A crash before COMMIT leaves nothing but digests that no entry has; after it, the entries, and a head that is one
+commit behind, which the next opening repairs: the digests say that these entries were committed here. Whatever fails
+between the first write and the last fsync stops this journal for good: what the disk holds is then unknown here, and
+only opening anew, from the disk, can tell.
 
 In PostgreSQL other machines write too, each with an anchor of its own. An anchor is then behind by what the others
-appended, and catches up. A server that went away may come back: what it holds is then read anew, whole. Threads that
-wait for each other there share a transaction, and its commit; see group_commit.py.
+appended, and catches up. A server that went away may come back: what it holds is then read anew, whole.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
 from discreet.errors import Command, LedgerFault, LedgerLocked, LedgerRolledBack, LedgerTampered, Message
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import EntryKind, LedgerEntry
-from discreet.ledger.group_commit import CommitQueue
+from discreet.ledger.chain_reader import fold, ledger_id, load_in_snapshot
+from discreet.ledger.entry_index import check_entry
+from discreet.ledger.group_commit import MOST, CommitQueue
 from discreet.ledger.ledger_creation import create_ledger
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.ledger.ledger_store import LedgerStore
@@ -46,7 +50,7 @@ class Journal:
         self.path = path
         self.store = store
         self.anchor = anchor
-        self.state = state
+        self.state = self._guard(state)
         self._since = anchor.read().since
         self._lock = threading.RLock()
         self._store_released = False
@@ -64,8 +68,11 @@ class Journal:
         return Journal.attach(path)
 
     @staticmethod
-    def attach(path: LedgerLocation) -> Journal:
-        """Read and verify everything except where the chain stands to its anchor: `section` judges that."""
+    def attach(path: LedgerLocation, *, use: Literal["nothing", "resume", "compare"] = "nothing") -> Journal:
+        """Read and verify everything except where the chain stands to its anchor: `section` judges that.
+
+        `use`: what the checkpoint is for, as in `load_in_snapshot`.
+        """
         store = open_ledger_store(path)
         try:
             try:
@@ -74,7 +81,7 @@ class Journal:
                 load_in_snapshot(store, None)  # a broken chain is told first
                 raise
             with anchor.lock():
-                journal = Journal(path, store, anchor, load_in_snapshot(store, anchor))
+                journal = Journal(path, store, anchor, load_in_snapshot(store, anchor, use=use))
                 anchor.record_location(path)
                 return journal
         except BaseException:
@@ -86,8 +93,7 @@ class Journal:
         """The critical section: inside it the state is the newest there is and nobody else writes."""
         with self._lock:
             self._refuse_if_stopped()
-            if self._store_released:
-                self.store, self._store_released = open_ledger_store(self.path), False
+            self._open_released()
             with self.anchor.lock():
                 try:
                     if self._outcome_unknown:
@@ -97,6 +103,8 @@ class Journal:
                     if check_anchor:
                         self._check_anchor()
                     yield
+                    if self._pending:
+                        self.anchor.write_digests(self.state.digests, stored_count=self._anchored)
                     self.store.commit()
                     if self._pending:
                         self._write_head()
@@ -107,12 +115,9 @@ class Journal:
                     raise
 
     def run_in_section(self, action: Callable[[], Result]) -> Result:
-        """Do something in a section: read, decide, and append one entry at most. Where machines share the ledger,
-        threads that wait share one, and none of them is told anything before it is committed.
+        """Do something in a section: read, decide, and append one entry at most. Threads that wait share one, and none
+        of them is told anything before it is committed.
         """
-        if not self.store.shared:
-            with self.section():
-                return action()
         return self._commit_queue.run(action, lock=self._lock, together=self._run_together)
 
     def _run_together(self, acts: Iterator[Callable[[], None]]) -> None:
@@ -138,7 +143,7 @@ class Journal:
     def append(
         self, kind: EntryKind, body: dict[str, Any], *, payload: tuple[str, str, str] | None = None
     ) -> LedgerEntry:
-        """Append one entry; at most one in a section or act: in a file a crash is never more than one behind."""
+        """Append one entry; at most one in a section or act, so that an act is done whole or not at all."""
         if self._pending:
             raise RuntimeError("a section can write only one entry")
         charge = self.state.charge_of(body) if kind in chain.FOLLOWS_CHARGE else None
@@ -171,6 +176,30 @@ class Journal:
         self._anchored = self.anchor.count_common_entries(self.state.digests)
         return self._anchored
 
+    def span(self, first: int, last: int) -> list[LedgerEntry]:
+        """Entries of the chain, for a state that reads them when they are needed; see `state_index`."""
+        with self._lock:
+            self._open_released()
+            return self.store.span(first, last)
+
+    def verified_entries(self, *, after: int, most: int | None) -> list[LedgerEntry]:
+        """Entries as they stand now, each compared with its digest and its MAC."""
+        with self.section():
+            entries = list(islice(self.store.entries(after=after or None), most))
+            for seq, entry in enumerate(entries, start=after + 1):
+                check_entry(entry, seq, self.state.digests, key=self.anchor.key if seq >= self._since else None)
+        return entries
+
+    def _guard(self, state: LedgerState) -> LedgerState:
+        """Let a state read through this journal: whoever looks at it need not be in a section."""
+        if state.stored is not None:
+            state.stored.source = self
+        return state
+
+    def _open_released(self) -> None:
+        if self._store_released:
+            self.store, self._store_released = open_ledger_store(self.path), False
+
     def close(self) -> None:
         """Let go of the database."""
         with self._lock:
@@ -202,7 +231,7 @@ class Journal:
         Because: the server process that had the charge holds the writers' lock until it has decided, so nothing can
             appear after `begin` that was asked for before it; and what appears before it, `_catch_up` folds.
         """
-        self.state = load_in_snapshot(self.store, self.anchor)
+        self.state = self._guard(load_in_snapshot(self.store, self.anchor, use="resume"))
         self._pending = self._outcome_unknown = False
 
     def _catch_up(self) -> None:
@@ -229,86 +258,27 @@ class Journal:
             )
         behind = self.state.seq - position
         self._anchored = position
-        if behind > 1 and not self.store.shared:
+        if behind > 1 and not self.store.shared and not self._was_committed_here(behind):
             raise LedgerLocked(
                 f"the ledger's state folder is {behind} entries behind the ledger: an old copy of it was restored",
                 hint=Message("run ", Command("ledger acknowledge")),
             )
         if behind >= 1:
-            self._anchored = self.count_common_entries()
+            self.anchor.write_digests(self.state.digests, stored_count=self.count_common_entries())
             self._write_head()
+
+    def _was_committed_here(self, behind: int) -> bool:
+        """Whether the entries beyond the head are those of one commit, whose digests the anchor wrote before it.
+
+        Because: the anchor's digests go beyond its head by one group of entries at most. An old copy of a state folder
+            has the digests of its own time.
+        """
+        return behind <= MOST and self.count_common_entries() == self.state.seq
 
     def _write_head(self) -> None:
         state = self.state
-        head = Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals())
-        self.anchor.write(head, state.digests, stored_count=self._anchored)
+        self.anchor.write_head(Head(seq=state.seq, digest=state.digest, since=self._since, totals=state.totals()))
         self._anchored = state.seq
-
-
-def ledger_id(store: LedgerStore) -> str:
-    """The id that the first entry names. Not yet verified: it only says which key to verify with."""
-    first = next(store.entries(), None)
-    try:
-        identifier = json.loads(first.body)["ledger"] if first is not None else None
-    except (ValueError, KeyError, TypeError):
-        identifier = None
-    if not isinstance(identifier, str):
-        raise LedgerTampered("entry 1 of the ledger does not say which ledger it is", row=1)
-    return identifier
-
-
-def load_in_snapshot(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
-    """`load`, in a transaction of its own: others may write meanwhile."""
-    store.snapshot()
-    try:
-        return load(store, anchor)
-    finally:
-        store.rollback()
-
-
-def load(store: LedgerStore, anchor: Anchor | None) -> LedgerState:
-    """Fold the whole chain, every row verified, and compare the tables and the stored answers with it."""
-    state = LedgerState()
-    since = anchor.read().since if anchor else 1
-    fold(store.entries(), state, key=anchor.key if anchor else None, since=since)
-    if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
-        row = anchor.count_common_entries(state.digests) + 1
-        raise LedgerTampered(f"entry {row} of the ledger is not the one that its anchor has seen", row=row)
-    check_tables(store, state)
-    return state
-
-
-def fold(entries: Iterator[LedgerEntry], state: LedgerState, *, key: bytes | None, since: int) -> None:
-    """Verify and fold entries; the first bad one is named."""
-    for entry in entries:
-        seq = state.seq + 1
-        if problem := chain.find_problem(entry, seq=seq, previous=state.digest, key=key if seq >= since else None):
-            raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq, hint=_RESTORE_HINT)
-        state.apply(entry)
-
-
-def check_tables(store: LedgerStore, state: LedgerState) -> None:
-    """Compare balances, charges and answers with the chain."""
-    row = summary_tables.first_difference(summary_tables.all_rows(state), store.rows(), last=state.seq)
-    if row is not None:
-        raise LedgerTampered(f"the ledger's tables do not match entry {row} of its chain", row=row, hint=_RESTORE_HINT)
-    missing = dict(state.answers)
-    for id_, sha256, payload in store.payloads():
-        stored = missing.pop(id_, None)
-        if stored is None or sha256 != stored.sha256 or sha256_of(payload) != sha256:
-            row = stored.seq if stored else state.seq + 1  # an answer that no row entered
-            raise LedgerTampered(f"a stored answer does not match entry {row}", row=row, hint=_RESTORE_HINT)
-    if missing:
-        row = min(stored.seq for stored in missing.values())
-        raise LedgerTampered(f"the stored answer of entry {row} is gone", row=row, hint=_RESTORE_HINT)
-
-
-def sha256_of(payload: str) -> str:
-    """The digest under which a payload is entered."""
-    return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 
 
 def _rolled_back(reason: str) -> LedgerRolledBack:

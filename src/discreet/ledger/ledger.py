@@ -10,7 +10,6 @@ One file, long as it is: every act on a ledger stands here, each in a section of
 from __future__ import annotations
 
 import hmac
-import itertools
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -57,8 +56,11 @@ class Ledger:
 
     @staticmethod
     def open(path: LedgerLocation | str) -> Ledger:
-        """Open a ledger: the whole chain is verified, folded, and compared with its tables and its anchor."""
-        ledger = Ledger(Journal.attach(parse_location(path)))
+        """Open a ledger: the chain is verified, folded, and compared with its tables and its anchor.
+
+        All of it; of a long ledger that was opened before, what came after its checkpoint.
+        """
+        ledger = Ledger(Journal.attach(parse_location(path), use="resume"))
         try:
             if ledger.refresh().practice:
                 receipts.note_practice()
@@ -437,10 +439,11 @@ class Ledger:
         return hmac.digest(self._journal.anchor.key, b"fact " + text.encode(), "sha256").hex()
 
     def entries(self, *, after: int | None = None, most: int | None = None) -> Iterator[LedgerEntry]:
-        """Every entry, in order, for showing and exporting; or those after one, by its number, and so many at most."""
-        with self._journal.section():
-            entries = list(itertools.islice(self._journal.store.entries(after=after), most))
-        return iter(entries)
+        """Every entry, in order, for showing and exporting; or those after one, by its number, and so many at most.
+
+        Each is compared with its digest: one from before the checkpoint was not read when the ledger was opened.
+        """
+        return iter(self._journal.verified_entries(after=after or 0, most=most))
 
     # -- trust --------------------------------------------------------------------------------
 

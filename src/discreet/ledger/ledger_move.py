@@ -18,7 +18,8 @@ from pathlib import Path
 from discreet.errors import Command, Message, UsageError
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Head
-from discreet.ledger.journal import Journal, ledger_id, load, load_in_snapshot
+from discreet.ledger.chain_reader import ledger_id, load, load_in_snapshot
+from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 from discreet.ledger.postgres_ledger import PostgresLedgerStore
 from discreet.ledger.state import LedgerState

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from discreet.ledger.chain import LedgerEntry
-from discreet.ledger.summary_tables import SummaryRows
+from discreet.ledger.summary_tables import ChargeRow, SummaryRows
 
 
 class LedgerStore(Protocol):
@@ -44,8 +44,17 @@ class LedgerStore(Protocol):
     def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
         """Write an entry, the rows that it touched, and the (id, sha256, payload) of an answer."""
 
+    def span(self, first: int, last: int) -> list[LedgerEntry]:
+        """The entries with these numbers and those between, as they stand. Needs no transaction."""
+
     def rows(self) -> SummaryRows:
         """Every row beside the chain, in the order of `summary_tables.all_rows`."""
+
+    def balances(self) -> SummaryRows:
+        """The same without the charges."""
+
+    def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
+        """The rows of charges, one by one, in order; or of those after an entry."""
 
     def payload(self, id_: str) -> str | None:
         """The payload stored under a charge."""

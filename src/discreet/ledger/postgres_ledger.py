@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -27,7 +28,7 @@ from discreet.ledger import postgres_tables
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.ledger_location import DatabaseAddress
 from discreet.ledger.postgres_faults import LEDGER_SERVER
-from discreet.ledger.summary_tables import SummaryRows
+from discreet.ledger.summary_tables import ChargeRow, SummaryRows
 from discreet.storage.postgres_connection import READ_BACK, connect, durable_settings, is_remote, refuse_unmet
 from discreet.storage.postgres_errors import postgres_faults
 
@@ -147,18 +148,20 @@ class PostgresLedgerStore:
 
     def entries(self, *, after: int | None = None) -> Iterator[LedgerEntry]:
         least = _LEAST_SEQ if after is None else after + 1
-        select = (
-            f"SELECT seq, time, kind, body, previous, digest, mac FROM {self._table('entries')}"
-            f" WHERE seq >= %s ORDER BY seq LIMIT {_PAGE}"
-        )
+        select = f"{_ENTRIES} {self._table('entries')} WHERE seq >= %s ORDER BY seq LIMIT {_PAGE}"
         while True:
             with postgres_faults(LEDGER_SERVER):
                 page = self._connection.execute(select, (least,)).fetchall()
-            for seq, time, kind, body, previous, digest, mac in page:
-                yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
+            yield from map(_entry, page)
             if len(page) < _PAGE:
                 return
             least = page[-1][0] + 1
+
+    def span(self, first: int, last: int) -> list[LedgerEntry]:
+        self._reconnect()
+        select = f"{_ENTRIES} {self._table('entries')} WHERE seq BETWEEN %s AND %s ORDER BY seq"
+        with postgres_faults(LEDGER_SERVER):
+            return [_entry(row) for row in self._connection.execute(select, (first, last)).fetchall()]
 
     def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
         """All of it in one statement, which is one journey to the server. Keys are compared when it ends."""
@@ -187,11 +190,24 @@ class PostgresLedgerStore:
             self._insert_all("answers", map(_answer_row, payloads), width=3)
 
     def rows(self) -> SummaryRows:
+        return replace(self.balances(), charges=tuple(self.charge_rows()))
+
+    def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
+        least = after + 1 if after else _LEAST_SEQ
+        select = f"SELECT * FROM {self._table('charges')} WHERE seq >= %s ORDER BY seq LIMIT {_PAGE}"
+        while True:
+            with postgres_faults(LEDGER_SERVER):
+                page: list[Any] = self._connection.execute(select, (least,)).fetchall()
+            yield from page
+            if len(page) < _PAGE:
+                return
+            least = page[-1][0] + 1
+
+    def balances(self) -> SummaryRows:
         with postgres_faults(LEDGER_SERVER):
             return SummaryRows(
                 populations=tuple(self._all("populations", "name")),
                 segments=tuple(self._all("segments", "population, table_name, version")),
-                charges=tuple(self._all("charges", "seq")),
             )
 
     def payload(self, id_: str) -> str | None:
@@ -283,6 +299,14 @@ _COLUMNS = {
     "populations": ("name", "epsilon", "delta", "delta_limit", "delta_spent", "used", "charges", "seq"),
     "segments": ("population", "table_name", "version", "pure", "rho", "pure_sum", "rho_sum", "seq"),
 }
+
+
+_ENTRIES = "SELECT seq, time, kind, body, previous, digest, mac FROM"
+
+
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
+    seq, time, kind, body, previous, digest, mac = row
+    return LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
 
 
 def _entry_row(entry: LedgerEntry) -> tuple[Any, ...]:

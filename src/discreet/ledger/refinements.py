@@ -56,7 +56,7 @@ class Refinements:
             self.refined_by[refines] = id_
             self.waiting.add(id_)
         if "stream" not in body and not self.erasing and all(part["kind"] in _REFINABLE for part in _parts(event)):
-            self.open_releases[id_] = _measured(body), event
+            self.open_releases[id_] = release_of(body)
 
     def close(self) -> None:
         """Nothing that was released so far may be refined any more."""
@@ -98,6 +98,11 @@ class Refinements:
     def last(self, release: str) -> str:
         """The release itself, or what refined it last and has its answer."""
         return (release, *self.later(release))[-1]
+
+
+def release_of(body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """What a charge released, as a refinement of it is compared with it."""
+    return _measured(body), body["event"]
 
 
 def _measured(body: dict[str, Any]) -> str:

@@ -22,8 +22,9 @@ from discreet.errors import (
 from discreet.ledger import chain, summary_tables
 from discreet.ledger.anchor import Anchor, AnchorMissing, Head
 from discreet.ledger.chain import new_id
+from discreet.ledger.chain_reader import fold, ledger_id, load, load_in_snapshot
 from discreet.ledger.gap import gap_body
-from discreet.ledger.journal import Journal, fold, ledger_id, load, load_in_snapshot
+from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import LedgerLocation
 from discreet.ledger.ledger_store import LedgerStore
 from discreet.ledger.state import LedgerState
@@ -55,7 +56,7 @@ def verify(path: LedgerLocation) -> LedgerVerification:
     rows = 0
     try:
         damage = _integrity_problem(path)
-        with closing(Journal.attach(path)) as journal:
+        with closing(Journal.attach(path, use="compare")) as journal:
             rows, warnings = journal.state.seq, connection_warnings(journal.store)
             with journal.section():
                 rows = journal.state.seq

@@ -11,13 +11,14 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
 from discreet.errors import Command, LedgerFault, Message
 from discreet.ledger.chain import GENESIS, KINDS, LedgerEntry
-from discreet.ledger.summary_tables import SummaryRows
+from discreet.ledger.summary_tables import ChargeRow, SummaryRows
 from discreet.storage.sqlite_file import SqliteUse, connect, refuse_network, sqlite_faults
 
 #: The version of the tables below. Another one needs a migration, never a silent change.
@@ -214,10 +215,13 @@ class SqliteLedgerStore:
 
     def entries(self, *, after: int | None = None) -> Iterator[LedgerEntry]:
         least = _LEAST_SEQ if after is None else after + 1
-        select = "SELECT seq, time, kind, body, previous, digest, mac FROM entries WHERE seq >= ? ORDER BY seq"
         with sqlite_faults(LEDGER_FILE):
-            for seq, time, kind, body, previous, digest, mac in self._connection.execute(select, (least,)):
-                yield LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
+            yield from map(_entry, self._connection.execute(f"{_ENTRIES} WHERE seq >= ? ORDER BY seq", (least,)))
+
+    def span(self, first: int, last: int) -> list[LedgerEntry]:
+        with sqlite_faults(LEDGER_FILE):
+            rows = self._connection.execute(f"{_ENTRIES} WHERE seq BETWEEN ? AND ? ORDER BY seq", (first, last))
+            return [_entry(row) for row in rows]
 
     def append(self, entry: LedgerEntry, rows: SummaryRows, *, payload: tuple[str, str, str] | None = None) -> None:
         with sqlite_faults(LEDGER_FILE):
@@ -239,13 +243,20 @@ class SqliteLedgerStore:
                 self._insert("answers", payload)
 
     def rows(self) -> SummaryRows:
+        return replace(self.balances(), charges=tuple(self.charge_rows()))
+
+    def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
+        with sqlite_faults(LEDGER_FILE):
+            least = after + 1 if after else _LEAST_SEQ
+            yield from self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,))
+
+    def balances(self) -> SummaryRows:
         with sqlite_faults(LEDGER_FILE):
             return SummaryRows(
                 populations=tuple(self._connection.execute("SELECT * FROM populations ORDER BY name")),
                 segments=tuple(
                     self._connection.execute("SELECT * FROM segments ORDER BY population, table_name, version")
                 ),
-                charges=tuple(self._connection.execute("SELECT * FROM charges ORDER BY seq")),
             )
 
     def payload(self, id_: str) -> str | None:
@@ -282,6 +293,14 @@ _COLUMNS = {
     "populations": ["name", "epsilon", "delta", "delta_limit", "delta_spent", "used", "charges", "seq"],
     "segments": ["population", "table_name", "version", *_BALANCES, "seq"],
 }
+
+
+_ENTRIES = "SELECT seq, time, kind, body, previous, digest, mac FROM entries"
+
+
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
+    seq, time, kind, body, previous, digest, mac = row
+    return LedgerEntry(seq=seq, time=time, kind=kind, body=body, previous=previous, digest=digest, mac=mac)
 
 
 def _placeholders(row: tuple[Any, ...]) -> str:

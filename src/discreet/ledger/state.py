@@ -30,7 +30,9 @@ from discreet.ledger.chain import (
     file_name_reveals_second,
     truncate_to_second,
 )
-from discreet.ledger.charge_data import account_totals, cost_of, parse_price, replay_charge
+from discreet.ledger.charge_data import account_totals, charge_record, cost_of, replay_charge
+from discreet.ledger.digest_list import DigestList
+from discreet.ledger.entry_index import StoredEntries
 from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import (
     AnswerRecord,
@@ -60,24 +62,18 @@ SINGLE_HISTORY_ADOPTIONS = ("joined", "moved")
 MOST_FAILURES = 3
 
 
-def _moved(body: dict[str, Any]) -> Fraction:
-    """How far a charge raised what is spent; a ledger before 0.2 counted its price instead."""
-    if "moved" not in body:
-        return parse_price(body["price"])
-    units = body["moved"]
-    if type(units) is not int or units < 0:
-        raise ValueError("what a charge moved is not a whole number")
-    return Fraction(units, EPSILON_UNITS)
-
-
 @dataclass(slots=True)
 class LedgerState:
-    """The fold. `digests[n - 1]` is the digest of entry n."""
+    """The fold. `digests[n - 1]` is the digest of entry n.
+
+    In a long ledger what grows with every charge is read from the chain when it is needed, up to entry `indexed`; see
+    `state_index`. `stored` reads it.
+    """
 
     ledger: str = ""
     #: A project for generated or public data, which may be reset. Its first entry says so, and that never changes.
     practice: bool = False
-    digests: list[str] = field(default_factory=list)
+    digests: DigestList = field(default_factory=DigestList)
     accounts: dict[str, Account] = field(default_factory=dict)
     versions: dict[str, dict[int, VersionRecord]] = field(default_factory=dict)
     largest_versions: dict[str, int] = field(default_factory=dict)
@@ -102,6 +98,8 @@ class LedgerState:
     unfinished: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Whether a row has a time finer than a second, or a file named by one, as earlier versions wrote them.
     fine_times: bool = False
+    indexed: int = 0
+    stored: StoredEntries | None = field(default=None, compare=False)
 
     @property
     def seq(self) -> int:
@@ -364,19 +362,7 @@ class LedgerState:
         self.check_refinement(body)
         if "key" in body and self.charge_of_key.setdefault(str(body["key"]), body["id"]) != body["id"]:
             raise ValueError("this key was already used for a charge")
-        charge = ChargeRecord(
-            id=body["id"],
-            seq=entry.seq,
-            time=entry.time,
-            population=account.name,
-            table=version.table,
-            version=version.number,
-            analyst=body["analyst"],
-            question=body["question"],
-            price=parse_price(body["price"]),
-            cost=cost_of(body),
-            moved=_moved(body),
-        )
+        charge = charge_record(body, entry)
         key = (version.table, version.number)
         replay_charge(account, key, body, region=canonical_json(body["region"]), cost=charge.cost, seq=entry.seq)
         self.refinements.fold_charge(body)

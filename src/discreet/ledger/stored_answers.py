@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from discreet.errors import LedgerTampered, QueryFailed, UsageError
-from discreet.ledger.journal import Journal, sha256_of
+from discreet.ledger.chain_reader import sha256_of
+from discreet.ledger.journal import Journal
 from discreet.ledger.state import LedgerState
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from discreet.accounting.events import Event, GaussianEvent, LaplaceEvent
 from discreet.errors import LedgerFault, UsageError
+from discreet.ledger.chain_reader import sha256_of
 from discreet.ledger.entry_checks import check_json_object, check_name
-from discreet.ledger.journal import Journal, sha256_of
+from discreet.ledger.journal import Journal
 from discreet.ledger.records import StreamRecord
 from discreet.ledger.state import LedgerState
 

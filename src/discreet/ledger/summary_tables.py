@@ -7,7 +7,7 @@ that appends the entry, and at opening every row is compared with what the chain
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet import exact
 from discreet.ledger.account import Account, SegmentKey
@@ -35,22 +35,26 @@ class SummaryRows:
 def changed_rows(state: LedgerState, effects: EntryEffects) -> SummaryRows:
     """The rows that an entry changed."""
     if effects.everything:
-        every = all_rows(state)
+        every = balance_rows(state)
         return SummaryRows(populations=every.populations, segments=every.segments, replace=True)
     return SummaryRows(
         populations=tuple(_population_row(state.accounts[name]) for name in effects.populations),
         segments=tuple(_segment_row(state.accounts[name], key) for name, key in effects.segments),
-        charges=() if effects.charge is None else (_charge_row(state.charges[effects.charge]),),
+        charges=() if effects.charge is None else (charge_row(state.charges[effects.charge]),),
     )
 
 
 def all_rows(state: LedgerState) -> SummaryRows:
     """Every row that there should be, in the order of their keys."""
+    return replace(balance_rows(state), charges=tuple(map(charge_row, state.charges.values())))
+
+
+def balance_rows(state: LedgerState) -> SummaryRows:
+    """The same without the charges, whose number only grows."""
     accounts = [state.accounts[name] for name in sorted(state.accounts)]
     return SummaryRows(
         populations=tuple(_population_row(account) for account in accounts),
         segments=tuple(_segment_row(account, key) for account in accounts for key in sorted(account.segments)),
-        charges=tuple(_charge_row(charge) for charge in state.charges.values()),
     )
 
 
@@ -94,7 +98,8 @@ def _segment_row(account: Account, key: SegmentKey) -> SegmentRow:
     return (account.name, *key, *sums, account.segment_seqs[key])
 
 
-def _charge_row(charge: ChargeRecord) -> ChargeRow:
+def charge_row(charge: ChargeRecord) -> ChargeRow:
+    """The row of a charge."""
     cost = charge.cost
     where = (charge.population, charge.table, charge.version)
     what = (charge.analyst, charge.question, exact.write(charge.price))

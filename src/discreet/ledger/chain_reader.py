@@ -1,0 +1,191 @@
+"""Reading a chain: every row verified and folded, and the tables and stored answers beside it compared with it.
+
+Of a long ledger that was opened before, the part up to its checkpoint is taken from there; see checkpoint.py. `verify`
+and whatever repairs, copies or moves a ledger read all of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from discreet.errors import Command, LedgerFault, LedgerTampered, Message
+from discreet.ledger import chain, checkpoint, summary_tables
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.chain import LedgerEntry, canonical_json
+from discreet.ledger.checkpoint import Checkpoint
+from discreet.ledger.ledger_store import LedgerStore
+from discreet.ledger.state import LedgerState
+from discreet.ledger.state_index import MOST_IN_MEMORY, index_entries
+from discreet.ledger.table_sums import TableSums
+
+_RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
+
+
+def ledger_id(store: LedgerStore) -> str:
+    """The id that the first entry names. Not yet verified: it only says which key to verify with."""
+    first = next(store.entries(), None)
+    try:
+        identifier = json.loads(first.body)["ledger"] if first is not None else None
+    except (ValueError, KeyError, TypeError):
+        identifier = None
+    if not isinstance(identifier, str):
+        raise LedgerTampered("entry 1 of the ledger does not say which ledger it is", row=1)
+    return identifier
+
+
+def load_in_snapshot(
+    store: LedgerStore, anchor: Anchor | None, *, use: Literal["nothing", "resume", "compare"] = "nothing"
+) -> LedgerState:
+    """`load`, in a transaction of its own: others may write meanwhile. `use`: what the checkpoint is for.
+
+    "resume": the state is taken from it, where it fits; and where it is old, another one is written. "compare": the
+    whole chain is read, and a checkpoint that is not what it says is a fault.
+    """
+    store.snapshot()
+    try:
+        if anchor is None or use == "nothing":
+            return load(store, anchor)
+        since = anchor.read().since
+        last = checkpoint.read_checkpoint(anchor, ledger_id(store))
+        if use == "compare":
+            return load(store, anchor, last=last)
+        state = None if last is None else resume(store, anchor, last)
+        if last is None or state is None:
+            last, state = None, load(store, anchor)
+        if state.seq - (last.seq if last else 0) >= checkpoint.ROWS:
+            checkpoint.write_checkpoint(anchor, state, store, since=since)
+        return state
+    finally:
+        store.rollback()
+
+
+def load(store: LedgerStore, anchor: Anchor | None, *, last: Checkpoint | None = None) -> LedgerState:
+    """Fold the whole chain, every row verified, and compare the tables, the answers and a checkpoint with it.
+
+    Needs some 100 bytes for each entry, and what `MOST_IN_MEMORY` of them are in memory.
+    """
+    state, sums = LedgerState(), TableSums()
+    since = anchor.read().since if anchor else 1
+
+    def note(entry: LedgerEntry) -> None:
+        _note_rows(sums, entry, state)
+        if last is not None and entry.seq == last.seq:
+            _check_checkpoint(last, state, store)
+        elif state.seq - state.indexed >= MOST_IN_MEMORY:
+            index_entries(state, store)
+
+    fold(store.entries(), state, key=anchor.key if anchor else None, since=since, note=note)
+    if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
+        row = anchor.count_common_entries(state.digests) + 1
+        raise LedgerTampered(f"entry {row} of the ledger is not the one that its anchor has seen", row=row)
+    if not _tables_match(store, state, sums):
+        check_tables(store, state)
+    return state
+
+
+def resume(store: LedgerStore, anchor: Anchor, last: Checkpoint) -> LedgerState | None:
+    """The state from a checkpoint and the entries after it, with their rows and answers; None where anything is wrong.
+
+    The ledger is then read whole, which says what is wrong, or that it was the checkpoint.
+    """
+    head = anchor.read()
+    try:
+        state = checkpoint.state_at(last, store, key=anchor.key, since=head.since)
+        if state is None:
+            return None
+        new: list[LedgerEntry] = []
+        fold(store.entries(after=last.seq), state, key=anchor.key, since=head.since, note=new.append)
+        charges = [summary_tables.charge_row(state.charges[each.data()["id"]]) for each in new if each.kind == "charge"]
+        if charges != list(store.charge_rows(after=last.seq)):
+            return None
+        for sha256, payload in ((each[1], store.payload(each[0])) for each in map(_answer_of, new) if each):
+            if payload is None or sha256_of(payload) != sha256:
+                return None
+        if summary_tables.balance_rows(state) != store.balances():
+            return None
+        is_head = (state.seq, state.digest) == (head.seq, head.digest)
+        return None if is_head and canonical_json(state.totals()) != canonical_json(head.totals) else state
+    except (LedgerFault, ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def fold(
+    entries: Iterator[LedgerEntry],
+    state: LedgerState,
+    *,
+    key: bytes | None,
+    since: int,
+    note: Callable[[LedgerEntry], None] | None = None,
+) -> None:
+    """Verify and fold entries; the first bad one is named. `note` hears of each that was folded."""
+    for entry in entries:
+        seq = state.seq + 1
+        if problem := chain.find_problem(entry, seq=seq, previous=state.digest, key=key if seq >= since else None):
+            raise LedgerTampered(f"the ledger does not verify: {problem}", row=seq, hint=_RESTORE_HINT)
+        state.apply(entry)
+        if note is not None:
+            note(entry)
+
+
+def check_tables(store: LedgerStore, state: LedgerState) -> None:
+    """Compare balances, charges and answers with the chain, row by row."""
+    row = summary_tables.first_difference(summary_tables.all_rows(state), store.rows(), last=state.seq)
+    if row is not None:
+        raise LedgerTampered(f"the ledger's tables do not match entry {row} of its chain", row=row, hint=_RESTORE_HINT)
+    missing = dict(state.answers)
+    for id_, sha256, payload in store.payloads():
+        stored = missing.pop(id_, None)
+        if stored is None or sha256 != stored.sha256 or sha256_of(payload) != sha256:
+            row = stored.seq if stored else state.seq + 1  # an answer that no row entered
+            raise LedgerTampered(f"a stored answer does not match entry {row}", row=row, hint=_RESTORE_HINT)
+    if missing:
+        row = min(stored.seq for stored in missing.values())
+        raise LedgerTampered(f"the stored answer of entry {row} is gone", row=row, hint=_RESTORE_HINT)
+
+
+def sha256_of(payload: str) -> str:
+    """The digest under which a payload is entered."""
+    return hashlib.sha256(payload.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _answer_of(entry: LedgerEntry) -> tuple[str, str] | None:
+    """The id and the digest of the answer that an entry entered."""
+    if entry.kind not in ("answer", "row"):
+        return None
+    body = entry.data()
+    return (f"{body['id']}.{body['number']}" if entry.kind == "row" else body["id"]), body["sha256"]
+
+
+def _note_rows(sums: TableSums, entry: LedgerEntry, state: LedgerState) -> None:
+    if entry.kind == "charge":
+        sums.charges.add(summary_tables.charge_row(state.charges[entry.data()["id"]]))
+    elif answer := _answer_of(entry):
+        sums.answers.add(answer)
+
+
+def _tables_match(store: LedgerStore, state: LedgerState, sums: TableSums) -> bool:
+    """Whether the tables hold what the chain says, each row once. Keeps no row."""
+    charges, answers = sums.new(), sums.new()
+    for row in store.charge_rows():
+        charges.add(tuple(row))
+    for id_, sha256, payload in store.payloads():
+        if sha256_of(payload) != sha256:
+            return False
+        answers.add((id_, sha256))
+    same = (charges.total, answers.total) == (sums.charges.total, sums.answers.total)
+    return same and summary_tables.balance_rows(state) == store.balances()
+
+
+def _check_checkpoint(last: Checkpoint, state: LedgerState, store: LedgerStore) -> None:
+    """Compare a checkpoint with the state that it is of."""
+    if last.digest != state.digest:
+        return  # of another history; nobody takes it
+    content, sizes = checkpoint.content_of(state, store)
+    if content != last.content or tuple(sizes) != last.sizes:
+        raise LedgerFault(
+            f"the ledger's checkpoint is not what the chain says at entry {last.seq}",
+            hint="delete the file checkpoint in the ledger's state folder; the ledger is then read whole",
+        )
