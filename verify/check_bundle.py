@@ -76,6 +76,8 @@ class Bundle:
         self.proof: Any = None
         self.total: Loss = (None, Fraction(0), Fraction(0))
         self.orders: list[Fraction] | None = None
+        self.known: Any = {}
+        self.shown_: Tables | None = None
         self.found: list[tuple[str, str, str]] = []
 
     def check(self, name: str, one: Callable[[], str]) -> bool:
@@ -202,6 +204,7 @@ class Bundle:
     def derived_with(self, fewest: int) -> str:
         publics, proof = iter(self.proof["publics"]), self.proof
         relation = Relation(proof["question"]["plan"], self.plan["schemas"], publics, fewest)
+        self.known = relation.known
         if next(publics, None) is not None or relation.facts[0]["table"] != self.plan["table"]:
             raise Broken("facts about a table that the query does not name")
         same(proof["relation"], relation.facts, "how a privacy unit enters the relation")
@@ -312,8 +315,8 @@ class Bundle:
     def shown(self) -> str:
         """Numbers that are a multiple of one noisy number are just that, keys are declared or stored ones."""
         tables, plan = read(self.files["data.json"])["tables"], self.plan
-        stored = self.payload(plan["release"])
-        return Tables(tables, self.proof, plan["schemas"], stored, ratio(plan["confidence"])).check()
+        self.shown_ = Tables(tables, self.proof, plan, self.payload(plan["release"]), self.known)
+        return self.shown_.check()
 
     def somebody(self) -> bool:
         """Whether there can be a person in all that is measured, so that it counts in full in the worst case.
@@ -397,6 +400,8 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
     bundle.check("sensitivity", bundle.derived if answer else bundle.steps)
     bundle.check("tables", bundle.tables)
     bundle.check("numbers", bundle.shown if answer else bundle.computed)
+    if bundle.shown_ is not None:
+        bundle.check("intervals", bundle.shown_.intervals)
     if bundle.check("losses", bundle.losses):
         bundle.check("claims", bundle.claims)
         bundle.check("ledger", bundle.ledger)

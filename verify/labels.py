@@ -136,7 +136,8 @@ class Keys:
     """The keys of a question: which labels each can have, and where a group lies on it."""
 
     def __init__(self, question: Node, schemas: Node, found: list[Any] | None) -> None:
-        named, self.found = declared(question["plan"], schemas), found
+        self.named = named = declared(question["plan"], schemas)
+        self.found = found
         self.sets = sorted(question["sets"], key=text)
         # An axis is known by what it is, and by which of several like it in its set: lower(sex) and sex are two keys.
         self.places = [[(text(axis), axes[:turn].count(axis)) for turn, axis in enumerate(axes)] for axes in self.sets]
@@ -147,6 +148,10 @@ class Keys:
         for place, of in enumerate(sorted(question["keys"], key=text)):
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))
         self.sure = not known and not any(type(value) is int for key in found or () for value in key)
+
+    def types(self, of: Node) -> set[str]:
+        """What the columns of an expression are declared to hold."""
+        return {self.named[name]["type"] for name in columns(of) if name in self.named}
 
     def groups(self, place: int) -> int:
         return prod(self.sizes[place]) * (1 if self.found is None else len(self.found))
