@@ -14,6 +14,7 @@ from operator import or_
 from typing import Any
 
 from declared import texts
+from ends import Inverted, quotient, short
 from formulas import Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import ratio, text
@@ -46,7 +47,7 @@ class Tables:
         self.bins = {(part["place"], part["quantile"]): part for part in parts if part["kind"] == "bins"}
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
         self.formulas = Formulas(self.statistics, known, schemas, plan["text"])
-        self.apart: list[str] = []
+        self.apart: dict[str, None] = {}
 
     def intervals(self) -> str:
         """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
@@ -142,17 +143,27 @@ class Tables:
             limits = None
         if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
             raise Open("its digits or its bounds are not those that follow from its formula here")
-        self.apart.append(name)
-        for (one, group), row, ends in zip(cells, table["rows"], table["intervals"], strict=True):
+        forms, rows = quotient(tree), zip(cells, table["rows"], table["intervals"], strict=True)
+        for (one, group), row, ends in rows:
 
-            def drawn(number: int, one: int = one, group: int = group) -> float:
-                noisy, _, threshold = self.drawn[one, number]
+            def noisy(number: int, one: int = one, group: int = group) -> tuple[float, Any]:
+                values, law, threshold = self.drawn[one, number]
                 if threshold is not None:
                     raise Open("it is computed from numbers by which keys were discovered")
-                return float(noisy[group])
+                return float(values[group]), law
 
-            if not is_computed(row[place], ends[place], values(tree, drawn), limits):
+            if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
                 raise Broken(f"the numbers of {name} do not follow from the measured ones")
+            if forms is None or name in self.apart:
+                self.apart |= {name: None}
+            elif row[place] is not None:
+                try:
+                    inverted = Inverted(forms, noisy, limits)
+                except Open:
+                    self.apart |= {name: None}
+                    continue
+                if not inverted.fits(*ends[place]):
+                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
         return []
 
     def quantile(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
@@ -268,10 +279,21 @@ def is_computed(shown: Any, ends: Any, options: list[float], limits: list[float]
     if any(type(end) is not float for end in ends):
         return False
     low, high = ends
+    if not all(short(end, low, high) or end in (limits or ()) for end in ends if low < high):
+        return False
     if shown is None:
         slack = 0.0 if limits is None else 1e-9 * (limits[1] - limits[0])
         return unknown or (limits is not None and low <= limits[0] + slack and high >= limits[1] - slack)
-    return not unknown and any(low <= each <= high and repr(shown) in near(each, low, high) for each in options)
+    # The ends were moved away from the number after its digits were chosen, by less than a hundredth.
+    slack = 0.02 * (high - low)
+    return not unknown and any(
+        low <= each <= high
+        and (
+            repr(shown) in near(each, low, high) | near(each, low, high - slack)
+            or (repr(shown) == repr(each + 0.0) and min(each - low, high - each) <= slack)
+        )
+        for each in options
+    )
 
 
 def formed(data: Any, release: str, confidence: Fraction, labels: list[Any], *, public: bool) -> list[Any]:

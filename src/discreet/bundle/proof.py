@@ -112,6 +112,18 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
     return {"columns": columns, "cells": cells} | computed
 
 
+def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
+    if "shown" not in proof:
+        return dict(proof)
+    names = ("columns", "cells")
+    shown = [
+        None if told is None or not told["columns"] else {name: told[name] for name in names}
+        for told in proof["shown"]
+    ]
+    return {**proof, "shown": shown}
+
+
 def _data(loss: Loss) -> dict[str, Any]:
     return {
         "epsilon": None if loss.epsilon is None else exact.write(loss.epsilon),
