@@ -21,9 +21,9 @@ from declared import ACCOUNTINGS
 from ed25519 import signed
 from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, divergences, loss, ratio, text
 from members import check_payload, check_plan, check_question, check_step
-from programs import digest, models, moved
+from programs import described, digest, models, moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
-from shown import Tables, formed, written
+from shown import Tables, as_drawn, formed, written
 
 #: Two ways to turn rho into an epsilon may differ by less than this.
 CLOSELY = Fraction(999, 1000)
@@ -31,6 +31,12 @@ MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
 )  # fmt: skip
+#: Tables that follow from those numbers by more than a formula.
+COMPUTED = {
+    "ranges": "estimates from all of them together, by least squares, which is not repeated here",
+    "model": "rows sampled from a model that was fitted to them, and nobody's to check",
+    "batch": "estimates for each statement from all of them together, which is not repeated here",
+}
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
@@ -126,7 +132,7 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if set(self.proof) != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+        if set(self.proof) - {"described"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -254,6 +260,8 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
+        if "described" in self.proof:
+            return f"{within}; {described(self.proof['described'], plan['steps'], stored, declared)}"
         return f"{within}; {moved(plan['kind'], stored, events, values, declared, plan['event'])}"
 
     def losses(self) -> str:
@@ -356,8 +364,16 @@ class Bundle:
             found += [at_order(lost, order, left / 16) for lost, order in zip(self.orders, ORDERS, strict=True)]
         return found
 
-    def computed(self) -> str:
-        raise Open("tables of this kind are computed from all noisy numbers together, which is not repeated here")
+    def drawn(self) -> str:
+        """The last table of what no query asked for is every number that was drawn; what else is there says why not."""
+        *others, last = read(self.files["data.json"])["tables"]
+        names = {name: name.rpartition(".")[2] if "." in name else "0" for name in self.plan["payloads"]}
+        as_drawn(last, {int(number): self.payload(name) for name, number in names.items()})
+        if others:
+            raise Open(
+                f"the last table is every noisy number as it was drawn; the others are {COMPUTED[self.plan['kind']]}"
+            )
+        return "data.json is every noisy number as it was drawn"
 
     def ledger(self) -> str:
         told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]
@@ -399,7 +415,7 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
         bundle.check("question", bundle.question)
     bundle.check("sensitivity", bundle.derived if answer else bundle.steps)
     bundle.check("tables", bundle.tables)
-    bundle.check("numbers", bundle.shown if answer else bundle.computed)
+    bundle.check("numbers", bundle.shown if answer else bundle.drawn)
     if bundle.shown_ is not None:
         bundle.check("intervals", bundle.shown_.intervals)
     if bundle.check("losses", bundle.losses):

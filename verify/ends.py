@@ -18,7 +18,7 @@ from relation import Open
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
 #: steps of the noise.
-TIGHT, WIDE, STEPS = 1.06, 0.94, 2.5
+DOUBT, TIGHT, WIDE, STEPS = 0.05, 1.06, 0.94, 2.5
 #: Of a sum of two noises one is cut to so many pieces of its spread, and followed for so many spreads.
 PIECES, FAR = 12, 24
 EXACT = Context(prec=800)
@@ -129,21 +129,20 @@ class Inverted:
 
     def fits(self, low: float, high: float) -> bool:
         """Whether an interval ends where noise does; one whose test rejects all bounds begins at the nearest one."""
-        return self.ends(low, high, 0.0, 0.0) or any(
-            self.ends(low, high, edge, self.at(edge)[0]) for edge in self.limits or () if edge in (low, high)
-        )
+        moved = {0.0} | {self.at(edge)[0] for edge in self.limits or () if edge in (low, high)}
+        digit = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2) if low < high else 0.0
+        return any(self.end(low, digit, far) and self.end(high, -digit, far) for far in moved)
 
-    def ends(self, low: float, high: float, edge: float, moved: float) -> bool:
-        return all(self.end(end, moved) for end in (low, high))
-
-    def end(self, end: float, moved: float) -> bool:
+    def end(self, end: float, digit: float, moved: float) -> bool:
+        """Whether noise passes an end in 5% of cases: no more often there, and as often one digit nearer."""
         value, weights = self.at(end)
         noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
         if not noise:
             return False
-        far, step = abs(value - moved), max(size for size, _ in noise)
-        close = beyond(noise, WIDE * far - STEPS * step) >= 0.97 * 0.05
-        return close and (end in (self.limits or ()) or beyond(noise, far + 1e-6 * step) <= TIGHT * 0.05)
+        step = max(size for size, _ in noise)
+        if end not in (self.limits or ()) and beyond(noise, abs(value - moved) + 1e-6 * step) > TIGHT * DOUBT:
+            return False
+        return beyond(noise, WIDE * abs(self.at(end + digit)[0] - moved) - STEPS * step) >= 0.97 * DOUBT
 
 
 def short(end: float, low: float, high: float) -> bool:

@@ -6,10 +6,11 @@ one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 
 import hashlib
 from fractions import Fraction
-from math import ceil, isqrt
+from itertools import pairwise
+from math import ceil, isqrt, prod
 from typing import Any
 
-from measured import agree, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
+from measured import agree, closed, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
 from relation import Broken, Node, Open, column, unit, whole
 
 #: What all rows of a person weigh together in a model of persons.
@@ -57,6 +58,39 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
     raise Open(f"steps lose no more than was reserved; {words}")
+
+
+def described(told: Any, steps: list[Node], stored: Node, declared: Node) -> str:
+    """What each step measured, written out: its digest is that of the step, and its noise that of its columns.
+
+    Strategies of tables of declared columns: a row lies in one cell of each, so it moves what is measured by one column.
+    """
+    _, rows = unit(declared)
+    if stored["kind"] != "marginals" or len(told) != len(steps):
+        raise Broken("what the steps measured is written out for something else")
+    for one, step in zip(told, steps, strict=True):
+        closed(one, {"linear", "sets", "axes", "groups"}, "what a step measured")
+        if digest(one) != step["of"]:
+            raise Broken("a step measured something other than what is written out")
+        events = parted(step["event"])
+        if not len(one["linear"]) == len(one["sets"]) == len(events) or len(one["axes"]) != len(stored["columns"]):
+            raise Broken("the number of events differs from the number of parts")
+        sizes = []
+        for name, (of, edges, null), groups in zip(stored["columns"], one["axes"], one["groups"], strict=True):
+            if any(whole(low) >= whole(high) for low, high in pairwise(edges)) or len(edges) < 2:
+                raise Broken("bins that are not consecutive")
+            size = len(edges) - 1 + (null is True)
+            if of != {"column": name} or groups != list(range(size)):
+                raise Broken("a table by something other than the columns that it names")
+            sizes.append(size)
+        for strategy, axes, event in zip(one["linear"], one["sets"], events, strict=True):
+            columns = norms(strategy)
+            if len(set(axes)) < len(axes) or len(columns) != prod(sizes[whole(axis)] for axis in axes):
+                raise Broken("a strategy of another table")
+            far = max(one for one, _ in columns), max(two for _, two in columns)
+            if event != noise(event["kind"], event[SIZES[event["kind"]]], far, rows):
+                raise Broken(f"the noise covers fewer than {rows} rows per unit")
+    return f"what they measured is written out, and the noise covers {rows} rows per unit on all of it"
 
 
 def climbed(shape: Node, events: list[Node], drawn: list[Any], reserved: Node) -> None:

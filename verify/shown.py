@@ -7,6 +7,7 @@ import csv
 import io
 import math
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -17,7 +18,7 @@ from declared import texts
 from ends import Inverted, quotient, short
 from formulas import Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
-from measured import ratio, text
+from measured import numbers, ratio, text
 from relation import Broken, Open, step, whole
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
@@ -235,6 +236,37 @@ class Tables:
         used, more = [self.sets[place] for place in set(places)], len(self.question["keys"])
         said = {text(list(column)) for column in zip(*held, strict=True)} - self.follow([(one, 0) for one in places])
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
+
+
+def noisy_lists(told: Any) -> Iterator[list[int]]:
+    """The lists of noisy numbers in a stored step, in their order. A number that stands alone is a choice, and no list."""
+    flat = isinstance(told, list) and all(type(each) is int for each in told)
+    if isinstance(told, dict) and "data" not in told:
+        for name, value in told.items():
+            if name == "noisy":
+                lists = isinstance(value, list) and value and not all(type(each) is int for each in value)
+                yield from map(numbers, value if lists else [value])
+            elif name == "parts":
+                for part in value:
+                    yield from noisy_lists(part) if isinstance(part, dict) else ()
+    elif isinstance(told, dict) or (flat and told):
+        yield numbers(told)
+    elif not flat and isinstance(told, list):
+        for each in told:
+            yield from noisy_lists(each)
+
+
+def as_drawn(table: Any, steps: dict[int, Any]) -> None:
+    """Whether a table is every noisy number as it was drawn, by step, part and place, and nothing else."""
+    head = [{"kind": "noisy" if name == "value" else "key", "name": name} for name in ("step", "part", "place", "value")]
+    rows = [
+        [step_, part, place, value]
+        for step_, told in sorted(steps.items())
+        for part, values_ in enumerate(noisy_lists(told))
+        for place, value in enumerate(values_)
+    ]
+    if text([table["columns"], table["rows"], table["intervals"]]) != text([head, rows, [[None] * 4] * len(rows)]):
+        raise Broken("the last table is not the noisy numbers as they were measured")
 
 
 class Bins:
