@@ -21,7 +21,7 @@ from declared import ACCOUNTINGS
 from ed25519 import signed
 from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, divergences, loss, ratio, text
 from members import check_payload, check_plan, check_question, check_step
-from programs import described, digest, models, moved
+from programs import digest, models, moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, as_drawn, formed, written
 
@@ -132,7 +132,9 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if set(self.proof) - {"described"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+        if "axes" in self.proof and self.plan["kind"] != "marginals":
+            raise Broken("the proof has unknown or missing members")
+        if set(self.proof) - {"axes"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -260,9 +262,7 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
-        if "described" in self.proof:
-            return f"{within}; {described(self.proof['described'], plan['steps'], stored, declared)}"
-        return f"{within}; {moved(plan['kind'], stored, events, values, declared, plan['event'])}"
+        return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])

@@ -7,10 +7,11 @@ one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 import hashlib
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, isqrt, prod
+from math import ceil, isqrt
+from struct import pack
 from typing import Any
 
-from measured import agree, closed, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
+from measured import agree, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
 from relation import Broken, Node, Open, column, unit, whole
 
 #: What all rows of a person weigh together in a model of persons.
@@ -19,11 +20,18 @@ WEIGHT = 5_040
 STEPS = {"triangles": 1, "wedges": 2}
 #: The decay of a ladder is so many parts of its epsilon; a root that is paid in rho is rounded down to this grid.
 PARTS, GRID = 1024, 10**12
+#: The digest of the contrast of two cells: 1 and -1, as 64-bit whole numbers.
+DIFFERENCE = hashlib.sha256(pack("<2q", 1, -1)).hexdigest()
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
-def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared: Node, reserved: Node) -> str:
-    """What is derived of the steps of what was reserved, in words. Raises Broken, or Open with what is not derived."""
+def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: Any) -> str:
+    """What is derived of the steps of what was reserved, in words. Raises Broken, or Open with what is not derived.
+
+    axes: of marginals, by what their tables are, or None.
+    """
+    kind, declared = plan["kind"], plan["schemas"][plan["table"]]["declared"]
+    reserved, step = plan["event"], (plan["steps"] or [None])[0]
     _, rows = unit(declared)
     if kind == "ranges" and stored["adaptive"] is False and len(events) == 1:
         columns, law = norms(stored["strategy"]), stored["law"]
@@ -32,7 +40,14 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
             raise Broken("the sensitivity of the strategy does not follow from its columns")
         return "the sensitivity of the strategy's columns is at most what its event states"
     if kind == "marginals" and len(events) == 1:
-        marginals(stored, parted(events[0]), declared, rows)
+        sizes = [cells(declared["columns"], name) for name in stored["columns"]]
+        if axes is not None:
+            sizes = [measured_by(name, axis) for name, axis in zip(stored["columns"], axes, strict=True)]
+        marginals(stored, parted(events[0]), sizes, rows)
+        if axes is not None and digest(linear(stored["parts"], sizes, axes)) != step["of"]:
+            raise Broken("the step measured something other than the named parts of these columns")
+        if axes is not None:
+            return f"the noise covers {rows} rows per unit on the named parts, which are what the step measured"
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind == "batch":
         words = grids(stored, events)
@@ -58,39 +73,6 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
     raise Open(f"steps lose no more than was reserved; {words}")
-
-
-def described(told: Any, steps: list[Node], stored: Node, declared: Node) -> str:
-    """What each step measured, written out: its digest is that of the step, and its noise that of its columns.
-
-    Strategies of tables of declared columns: a row lies in one cell of each, so it moves what is measured by one column.
-    """
-    _, rows = unit(declared)
-    if stored["kind"] != "marginals" or len(told) != len(steps):
-        raise Broken("what the steps measured is written out for something else")
-    for one, step in zip(told, steps, strict=True):
-        closed(one, {"linear", "sets", "axes", "groups"}, "what a step measured")
-        if digest(one) != step["of"]:
-            raise Broken("a step measured something other than what is written out")
-        events = parted(step["event"])
-        if not len(one["linear"]) == len(one["sets"]) == len(events) or len(one["axes"]) != len(stored["columns"]):
-            raise Broken("the number of events differs from the number of parts")
-        sizes = []
-        for name, (of, edges, null), groups in zip(stored["columns"], one["axes"], one["groups"], strict=True):
-            if any(whole(low) >= whole(high) for low, high in pairwise(edges)) or len(edges) < 2:
-                raise Broken("bins that are not consecutive")
-            size = len(edges) - 1 + (null is True)
-            if of != {"column": name} or groups != list(range(size)):
-                raise Broken("a table by something other than the columns that it names")
-            sizes.append(size)
-        for strategy, axes, event in zip(one["linear"], one["sets"], events, strict=True):
-            columns = norms(strategy)
-            if len(set(axes)) < len(axes) or len(columns) != prod(sizes[whole(axis)] for axis in axes):
-                raise Broken("a strategy of another table")
-            far = max(one for one, _ in columns), max(two for _, two in columns)
-            if event != noise(event["kind"], event[SIZES[event["kind"]]], far, rows):
-                raise Broken(f"the noise covers fewer than {rows} rows per unit")
-    return f"what they measured is written out, and the noise covers {rows} rows per unit on all of it"
 
 
 def climbed(shape: Node, events: list[Node], drawn: list[Any], reserved: Node) -> None:
@@ -220,9 +202,27 @@ def digest(data: Any) -> str:
     return hashlib.sha256(text(data).encode()).hexdigest()
 
 
-def marginals(stored: Any, events: list[Node], declared: Node, rows: int) -> None:
+def measured_by(name: str, axis: Any) -> int:
+    """How many cells a declared column has as it was measured: consecutive bins, in one of which each row lies; NULL."""
+    of, edges, null = axis
+    if of != {"column": name} or len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
+        raise Broken("a table by something other than consecutive bins of the columns that it names")
+    return len(edges) - 1 + (null is True)
+
+
+def linear(parts: list[Any], sizes: list[int], axes: Any) -> Node:
+    """What a step of marginals says that it measured."""
+
+    def factor(size: int, centred: bool) -> list[Any]:
+        return (["matrix", 1, DIFFERENCE] if size == 2 else ["centred", size]) if centred else ["identity", size]
+
+    factors = [[factor(sizes[axis], axis in centred) for axis in own] for own, centred in parts]
+    measured = [["product", each] if each else ["identity", 1] for each in factors]
+    return {"linear": measured, "sets": [own for own, _ in parts], "axes": axes, "groups": [[*range(n)] for n in sizes]}
+
+
+def marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> None:
     """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more."""
-    sizes = [cells(declared["columns"], name) for name in stored["columns"]]
     if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
         raise Broken("the number of events differs from the number of parts")
     for event, (_, centred) in zip(events, stored["parts"], strict=True):

@@ -43,7 +43,6 @@ class ProgramReplay(Program):
         self._region = Region.whole()
         self._steps = list(plan["steps"])
         self._payloads: Mapping[str, str] = plan["payloads"]
-        self.measured: list[Any] = []
 
     @property
     def stored_steps(self) -> list[Any]:
@@ -71,7 +70,6 @@ class ProgramReplay(Program):
         if stored_step["of"] != digest or stored_step["number"] != number:
             raise ReplayMismatch(f"step {number} measured something other than the release says")
         self._spent.append(events.loss(event))
-        self.measured.append(of)
         return json.loads(self._payloads[f"{self.id}.{number}"])
 
     def end(self) -> None:

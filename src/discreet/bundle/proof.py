@@ -5,7 +5,7 @@
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
     shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
-    steps       of a program: the event of every step, as the ledger has it; described: of marginals, what they measured
+    steps       of a program: the event of every step, as the ledger has it; axes: of marginals, those of their tables
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
 It is a function of the plan, the claims and the ledger's position, which the manifest holds: nothing is told here that
@@ -26,9 +26,8 @@ from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
 from discreet.bundle.formula_data import FormulaTelling, quantile_data
-from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.kernel.measurement import Measurement
-from discreet.tables.marginals.marginals_release import repeat_measurement
+from discreet.sql.group_keys import declared_axis
 
 NAME = "proof.json"
 FORMAT = 1
@@ -68,17 +67,14 @@ def proof_of(
 
 
 def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The steps of a program; of marginals also what they measured, whose digests the ledger has."""
-    steps, event = {"steps": plan["steps"]}, events.from_data(plan["event"])
-    if plan["kind"] != "marginals" or not isinstance(event, events.ReservationEvent):
+    """The steps of a program; of marginals also the axes of their tables, with which the digest of the step follows."""
+    steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
+    if plan["kind"] != "marginals":
         return steps
-    program = ProgramReplay(plan, schema_of(plan["table"], plan["schemas"]), event)
-    stored = json.loads(plan["payloads"][plan["release"]])
-    try:
-        repeat_measurement(program, stored)
-    except (ReplayMismatch, ValueError, LookupError):  # stored by an older version
-        return steps
-    return steps | {"described": program.measured}
+    names = json.loads(plan["payloads"][plan["release"]]).get("columns", ())
+    columns = [column for name in names if (column := schema.column(name)) is not None]
+    axes = [axis for column in columns if (axis := declared_axis(column)) is not None]
+    return steps if len(axes) < max(1, len(names)) else steps | {"axes": [axis.to_data() for axis in axes]}
 
 
 def proof_bytes(proof: Mapping[str, Any]) -> bytes:
@@ -131,7 +127,7 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
 def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
     """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
     if "shown" not in proof:
-        return {name: each for name, each in proof.items() if name != "described"}
+        return {name: each for name, each in proof.items() if name != "axes"}
     names = ("columns", "cells")
     shown = [
         None if told is None or not told["columns"] else {name: told[name] for name in names}
