@@ -132,7 +132,7 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if "axes" in self.proof and self.plan["kind"] != "marginals":
+        if "axes" in self.proof and self.plan["kind"] not in ("marginals", "publish"):
             raise Broken("the proof has unknown or missing members")
         if set(self.proof) - {"axes"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
             raise Broken("the proof has unknown or missing members")

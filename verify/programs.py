@@ -20,8 +20,6 @@ WEIGHT = 5_040
 STEPS = {"triangles": 1, "wedges": 2}
 #: The decay of a ladder is so many parts of its epsilon; a root that is paid in rho is rounded down to this grid.
 PARTS, GRID = 1024, 10**12
-#: The digest of the contrast of two cells: 1 and -1, as 64-bit whole numbers.
-DIFFERENCE = hashlib.sha256(pack("<2q", 1, -1)).hexdigest()
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
@@ -39,15 +37,12 @@ def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: A
         if noise(law["kind"].removeprefix("discrete-"), law.get("scale", law.get("sigma2")), far, rows) != events[0]:
             raise Broken("the sensitivity of the strategy does not follow from its columns")
         return "the sensitivity of the strategy's columns is at most what its event states"
+    written = axes is not None and digest(counted(kind, stored, axes)) == step["of"]
+    if axes is not None and not written:
+        raise Broken("the step measured something other than these tables of these columns")
     if kind == "marginals" and len(events) == 1:
         sizes = [cells(declared["columns"], name) for name in stored["columns"]]
-        if axes is not None:
-            sizes = [measured_by(name, axis) for name, axis in zip(stored["columns"], axes, strict=True)]
-        marginals(stored, parted(events[0]), sizes, rows)
-        if axes is not None and digest(linear(stored["parts"], sizes, axes)) != step["of"]:
-            raise Broken("the step measured something other than the named parts of these columns")
-        if axes is not None:
-            return f"the noise covers {rows} rows per unit on the named parts, which are what the step measured"
+        marginals(stored, parted(events[0]), sizes if axes is None else [*map(size_of, axes)], rows)
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind == "batch":
         words = grids(stored, events)
@@ -72,6 +67,8 @@ def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: A
             if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
+    if written:
+        return f"the noise covers {rows} rows per unit on all tables, which are what the step measured"
     raise Open(f"steps lose no more than was reserved; {words}")
 
 
@@ -202,23 +199,40 @@ def digest(data: Any) -> str:
     return hashlib.sha256(text(data).encode()).hexdigest()
 
 
-def measured_by(name: str, axis: Any) -> int:
-    """How many cells a declared column has as it was measured: consecutive bins, in one of which each row lies; NULL."""
-    of, edges, null = axis
-    if of != {"column": name} or len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
-        raise Broken("a table by something other than consecutive bins of the columns that it names")
+def size_of(axis: Any) -> int:
+    """How many cells a column has as it was measured: consecutive bins, in one of which each row lies; and NULL."""
+    _, edges, null = axis
+    if len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
+        raise Broken("bins that are not consecutive")
     return len(edges) - 1 + (null is True)
 
 
-def linear(parts: list[Any], sizes: list[int], axes: Any) -> Node:
-    """What a step of marginals says that it measured."""
+def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
+    """What a step of marginals or of a publication says that it measured; a row is in one cell of each of its tables."""
+    sizes, inside = [size_of(axis) for axis in axes], stored["cells"] if kind == "publish" else {}
+    names = stored["columns"] if kind == "marginals" else [*inside["places"], *inside["attributes"]]
+    if [of for of, _, _ in axes] != [{"column": name} for name in names]:
+        raise Broken("tables by something other than the columns that they name")
+    if kind == "publish":
+        pairs = [
+            (numbers(level["nodes"]), numbers(groups)) for level in inside["levels"] for groups in level["groups"]
+        ]
+        measured = [
+            ["nodes", max(one) + 1, max(two) + 1, len(one), len(two), hashed(one), hashed(two)] for one, two in pairs
+        ]
+        return {"linear": measured, "axes": axes}
 
     def factor(size: int, centred: bool) -> list[Any]:
-        return (["matrix", 1, DIFFERENCE] if size == 2 else ["centred", size]) if centred else ["identity", size]
+        return (["matrix", 1, hashed([1, -1])] if size == 2 else ["centred", size]) if centred else ["identity", size]
 
-    factors = [[factor(sizes[axis], axis in centred) for axis in own] for own, centred in parts]
+    factors = [[factor(sizes[axis], axis in centred) for axis in own] for own, centred in stored["parts"]]
     measured = [["product", each] if each else ["identity", 1] for each in factors]
-    return {"linear": measured, "sets": [own for own, _ in parts], "axes": axes, "groups": [[*range(n)] for n in sizes]}
+    sets = [own for own, _ in stored["parts"]]
+    return {"linear": measured, "sets": sets, "axes": axes, "groups": [[*range(size)] for size in sizes]}
+
+
+def hashed(values: list[int]) -> str:
+    return hashlib.sha256(pack(f"<{len(values)}q", *values)).hexdigest()
 
 
 def marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> None:

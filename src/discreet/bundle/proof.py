@@ -5,7 +5,7 @@
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
     shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
-    steps       of a program: the event of every step, as the ledger has it; axes: of marginals, those of their tables
+    steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
 It is a function of the plan, the claims and the ledger's position, which the manifest holds: nothing is told here that
@@ -67,11 +67,13 @@ def proof_of(
 
 
 def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The steps of a program; of marginals also the axes of their tables, with which the digest of the step follows."""
+    """The steps of a program. Of tables of declared columns also their axes, with which the digest of the step follows."""
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
-    if plan["kind"] != "marginals":
-        return steps
-    names = json.loads(plan["payloads"][plan["release"]]).get("columns", ())
+    stored = json.loads(plan["payloads"][plan["release"]])
+    cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
+    names = [*cells.get("places", ()), *cells.get("attributes", ())]
+    if plan["kind"] == "marginals":
+        names = stored.get("columns", [])
     columns = [column for name in names if (column := schema.column(name)) is not None]
     axes = [axis for column in columns if (axis := declared_axis(column)) is not None]
     return steps if len(axes) < max(1, len(names)) else steps | {"axes": [axis.to_data() for axis in axes]}
