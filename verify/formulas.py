@@ -121,8 +121,8 @@ def bounds(tree: Any) -> Ends:
 class Formulas:
     """The formulas of a question: its statistics as they are stored, what bounds hold, and the numbers in its text."""
 
-    def __init__(self, statistics: list[Any], known: Node, schemas: Node, words: str) -> None:
-        self.statistics, self.known = statistics, known
+    def __init__(self, statistics: list[Any], known: Node, own: Node, schemas: Node, words: str) -> None:
+        self.statistics, self.known, self.named = statistics, known, own
         named = [each for told in schemas.values() for each in told["declared"].get("columns", {}).values()]
         steps = {Fraction(1)} | {step(each) for each in named if each["type"] == "decimal"}
         self.steps = {one * two for one in steps for two in steps} | {one / two for one in steps for two in steps}
@@ -132,6 +132,8 @@ class Formulas:
         """A formula's tree over statistics and numbers alone."""
         leaves: list[Any] = []
         found = self.part(tree, leaves)
+        if leaves == [tree] and tree[0] == "statistic":
+            raise Broken("a noisy number that is marked as computed from several")
         named = Counter(text(each) for each in leaves if each[0] != "number")
         numbers = Counter(abs(ratio(each[1])) for each in leaves if each[0] == "number")
         if not named or max(named.values()) > 1 or numbers - self.literals:
@@ -166,6 +168,9 @@ class Formulas:
         terms, one, own = derive(of, self.known), ratio(size), tested(over[0])
         inside = {text(each) for each in every(over[0])} >= {text(each) for each in every(where)}
         seen = columns(of) if terms["null"] else set()
+        plain = self.named.get(of["column"]) if "column" in of else None
+        if plain is not None and plain["type"] in ("integer", "decimal") and one != step(plain):
+            raise Broken("a mean in other units than those of its column")
         if one not in self.steps or not inside or not seen <= own <= columns(of) | tested(where):
             raise Open("a mean over rows, or in units, that only the query's text explains")
         named = {"total": ["statistic", total], "rows": ["statistic", rows], "step": one, "squared step": one**2}

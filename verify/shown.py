@@ -20,6 +20,7 @@ from formulas import Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
 from relation import Broken, Open, step, whole
+from selected import AGGREGATE, compare, named, statements
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -47,8 +48,37 @@ class Tables:
             self.drawn |= {(part["place"], number): (noisy, law, None) for number, noisy, law in noised}
         self.bins = {(part["place"], part["quantile"]): part for part in parts if part["kind"] == "bins"}
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
-        self.formulas = Formulas(self.statistics, known, schemas, plan["text"])
+        self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
+        self.text = plan["text"]
         self.apart: dict[str, None] = {}
+
+    def names(self) -> str:
+        """Whether columns are called, and computed, as the text of the query says."""
+        every, plan = statements(self.text), self.question["plan"]
+        while "filter" in plan:
+            plan = plan["of"]
+        own = self.statistics if "scan" in plan else [[each[0], None] for each in self.statistics]
+        quantiles = sorted(self.question["quantiles"], key=text) if "scan" in plan else None
+        if len(every) != len(self.tables):
+            raise Open("the text has other queries than there are tables, or is not read here")
+        for table, told, items in zip(self.tables, self.told, every, strict=True):
+            heads = [str(each["name"]) for each in table["columns"]]
+            words = named(heads, items)
+            trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
+            trees |= dict((told or {}).get("formulas", []))
+            trees |= {place: ["quantile", quantiles and quantiles[one][0][0]] for place, one, _ in (told or {}).get("quantiles", [])}
+            cells = self.cells(told, len(table["rows"]))
+            for place, (head, said) in enumerate(zip(heads, words, strict=True)):
+                try:
+                    if place in trees:
+                        compare(trees[place], said, own)
+                    elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
+                        raise Open("nothing tells what it is computed by")
+                    elif told is not None and not self.keys.holds(said, [row[place] for row in table["rows"]], cells):
+                        raise Broken("its values are those of another key")
+                except (Open, Broken) as problem:
+                    raise type(problem)(f"{head}: {problem}") from None
+        return "columns are called, and computed, as the text of the query says"
 
     def intervals(self) -> str:
         """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
@@ -172,6 +202,9 @@ class Tables:
         number, grid = named
         (of, edges, _), _, _ = sorted(self.question["quantiles"], key=text)[whole(number)]
         told = {"type": grid} if grid in ("date", "timestamp") else {"type": "decimal", "step": grid}
+        plain = self.keys.named.get(of["column"]) if "column" in of else None
+        if plain is not None and plain["type"] in ("integer", "decimal") and told.get("step") != as_ratio(step(plain)):
+            raise Broken("a quantile in other units than those of its column")
         if (grid == told["type"] and grid not in self.keys.types(of)) or (
             grid != told["type"] and ratio(grid) not in self.formulas.steps
         ):
@@ -298,6 +331,10 @@ class Bins:
         found = to_digits(float(value), far) if far > 0 else [float(value)]
         whole_ = [round(each) if type(value) is int else each + 0.0 for each in found]
         return {repr(min(max(each, low), high)) for each in whole_}
+
+
+def as_ratio(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
 
 
 def is_computed(shown: Any, ends: Any, options: list[float], limits: list[float] | None) -> bool:

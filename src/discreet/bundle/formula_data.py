@@ -87,7 +87,7 @@ class FormulaTelling:
             return
         if len(sums) == 1:
             step = _factor(formula)
-            for each in {step, Fraction(1)}:
+            for each in (Fraction(1), step) if step.numerator == 1 else (Fraction(1),):  # others are of the query
                 whole = average(
                     sums[0], rows, centre=total.centre, low=low, high=high, step=each, grain=total.grain
                 )
