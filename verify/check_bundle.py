@@ -23,7 +23,7 @@ from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, 
 from members import check_payload, check_plan, check_question, check_step
 from programs import digest, models, moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
-from shown import Tables, formed, written
+from shown import Tables, as_drawn, formed, written
 
 #: Two ways to turn rho into an epsilon may differ by less than this.
 CLOSELY = Fraction(999, 1000)
@@ -31,6 +31,12 @@ MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
 )  # fmt: skip
+#: Tables that follow from those numbers by more than a formula.
+COMPUTED = {
+    "ranges": "estimates from all of them together, by least squares, which is not repeated here",
+    "model": "rows sampled from a model that was fitted to them, and nobody's to check",
+    "batch": "estimates for each statement from all of them together, which is not repeated here",
+}
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
@@ -76,6 +82,8 @@ class Bundle:
         self.proof: Any = None
         self.total: Loss = (None, Fraction(0), Fraction(0))
         self.orders: list[Fraction] | None = None
+        self.known: Any = {}
+        self.shown_: Tables | None = None
         self.found: list[tuple[str, str, str]] = []
 
     def check(self, name: str, one: Callable[[], str]) -> bool:
@@ -124,7 +132,9 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if set(self.proof) != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+        if "axes" in self.proof and self.plan["kind"] not in ("marginals", "publish"):
+            raise Broken("the proof has unknown or missing members")
+        if set(self.proof) - {"axes"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -202,6 +212,7 @@ class Bundle:
     def derived_with(self, fewest: int) -> str:
         publics, proof = iter(self.proof["publics"]), self.proof
         relation = Relation(proof["question"]["plan"], self.plan["schemas"], publics, fewest)
+        self.known = relation.known
         if next(publics, None) is not None or relation.facts[0]["table"] != self.plan["table"]:
             raise Broken("facts about a table that the query does not name")
         same(proof["relation"], relation.facts, "how a privacy unit enters the relation")
@@ -251,7 +262,7 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         if plan["kind"] in ("model", "description"):
             models(plan, values, declared)
-        return f"{within}; {moved(plan['kind'], stored, events, values, declared, plan['event'])}"
+        return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])
@@ -312,8 +323,8 @@ class Bundle:
     def shown(self) -> str:
         """Numbers that are a multiple of one noisy number are just that, keys are declared or stored ones."""
         tables, plan = read(self.files["data.json"])["tables"], self.plan
-        stored = self.payload(plan["release"])
-        return Tables(tables, self.proof, plan["schemas"], stored, ratio(plan["confidence"])).check()
+        self.shown_ = Tables(tables, self.proof, plan, self.payload(plan["release"]), self.known)
+        return self.shown_.check()
 
     def somebody(self) -> bool:
         """Whether there can be a person in all that is measured, so that it counts in full in the worst case.
@@ -353,8 +364,16 @@ class Bundle:
             found += [at_order(lost, order, left / 16) for lost, order in zip(self.orders, ORDERS, strict=True)]
         return found
 
-    def computed(self) -> str:
-        raise Open("tables of this kind are computed from all noisy numbers together, which is not repeated here")
+    def drawn(self) -> str:
+        """The last table of what no query asked for is every number that was drawn; what else is there says why not."""
+        *others, last = read(self.files["data.json"])["tables"]
+        names = {name: name.rpartition(".")[2] if "." in name else "0" for name in self.plan["payloads"]}
+        as_drawn(last, {int(number): self.payload(name) for name, number in names.items()})
+        if others:
+            raise Open(
+                f"the last table is every noisy number as it was drawn; the others are {COMPUTED[self.plan['kind']]}"
+            )
+        return "data.json is every noisy number as it was drawn"
 
     def ledger(self) -> str:
         told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]
@@ -396,7 +415,10 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
         bundle.check("question", bundle.question)
     bundle.check("sensitivity", bundle.derived if answer else bundle.steps)
     bundle.check("tables", bundle.tables)
-    bundle.check("numbers", bundle.shown if answer else bundle.computed)
+    bundle.check("numbers", bundle.shown if answer else bundle.drawn)
+    if bundle.shown_ is not None:
+        bundle.check("intervals", bundle.shown_.intervals)
+        bundle.check("names", bundle.shown_.names)
     if bundle.check("losses", bundle.losses):
         bundle.check("claims", bundle.claims)
         bundle.check("ledger", bundle.ledger)

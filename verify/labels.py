@@ -136,7 +136,8 @@ class Keys:
     """The keys of a question: which labels each can have, and where a group lies on it."""
 
     def __init__(self, question: Node, schemas: Node, found: list[Any] | None) -> None:
-        named, self.found = declared(question["plan"], schemas), found
+        self.named = named = declared(question["plan"], schemas)
+        self.found = found
         self.sets = sorted(question["sets"], key=text)
         # An axis is known by what it is, and by which of several like it in its set: lower(sex) and sex are two keys.
         self.places = [[(text(axis), axes[:turn].count(axis)) for turn, axis in enumerate(axes)] for axes in self.sets]
@@ -144,9 +145,22 @@ class Keys:
         pairs = zip(self.places, self.sets, strict=True)
         known = {name: axis for names, axes in pairs for name, axis in zip(names, axes, strict=True)}
         self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
+        self.columns = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
         for place, of in enumerate(sorted(question["keys"], key=text)):
+            self.columns[place] = str(of.get("column", "")).lower()
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))
         self.sure = not known and not any(type(value) is int for key in found or () for value in key)
+
+    def types(self, of: Node) -> set[str]:
+        """What the columns of an expression are declared to hold."""
+        return {self.named[name]["type"] for name in columns(of) if name in self.named}
+
+    def holds(self, words: list[str], values: list[Any], where: list[tuple[int, int]]) -> bool:
+        """Whether values are labels of the key that words name, where they are the name of a column that is one."""
+        lying = [self.positions(*group) for group in where]
+        own = {key: lists for key, lists in self.labels.items() if self.columns.get(key) == words[-1]}
+        places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in own}
+        return not own or any(called(values, places[key], labels) for key, lists in own.items() for labels in lists)
 
     def groups(self, place: int) -> int:
         return prod(self.sizes[place]) * (1 if self.found is None else len(self.found))

@@ -6,7 +6,9 @@ one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 
 import hashlib
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, isqrt
+from struct import pack
 from typing import Any
 
 from measured import agree, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
@@ -21,8 +23,13 @@ PARTS, GRID = 1024, 10**12
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
-def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared: Node, reserved: Node) -> str:
-    """What is derived of the steps of what was reserved, in words. Raises Broken, or Open with what is not derived."""
+def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: Any) -> str:
+    """What is derived of the steps of what was reserved, in words. Raises Broken, or Open with what is not derived.
+
+    axes: of marginals, by what their tables are, or None.
+    """
+    kind, declared = plan["kind"], plan["schemas"][plan["table"]]["declared"]
+    reserved, step = plan["event"], (plan["steps"] or [None])[0]
     _, rows = unit(declared)
     if kind == "ranges" and stored["adaptive"] is False and len(events) == 1:
         columns, law = norms(stored["strategy"]), stored["law"]
@@ -30,8 +37,12 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
         if noise(law["kind"].removeprefix("discrete-"), law.get("scale", law.get("sigma2")), far, rows) != events[0]:
             raise Broken("the sensitivity of the strategy does not follow from its columns")
         return "the sensitivity of the strategy's columns is at most what its event states"
+    written = axes is not None and digest(counted(kind, stored, axes)) == step["of"]
+    if axes is not None and not written:
+        raise Broken("the step measured something other than these tables of these columns")
     if kind == "marginals" and len(events) == 1:
-        marginals(stored, parted(events[0]), declared, rows)
+        sizes = [cells(declared["columns"], name) for name in stored["columns"]]
+        marginals(stored, parted(events[0]), sizes if axes is None else [*map(size_of, axes)], rows)
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind == "batch":
         words = grids(stored, events)
@@ -56,6 +67,8 @@ def moved(kind: str, stored: Any, events: list[Node], drawn: list[Any], declared
             if part.get("l1", 0) % rows or part.get("l2_squared", 0) % rows**2:
                 raise Broken(f"the noise covers fewer than {rows} rows per unit")
         words = "their sensitivities are taken from their events, and not derived here"
+    if written:
+        return f"the noise covers {rows} rows per unit on all tables, which are what the step measured"
     raise Open(f"steps lose no more than was reserved; {words}")
 
 
@@ -186,9 +199,44 @@ def digest(data: Any) -> str:
     return hashlib.sha256(text(data).encode()).hexdigest()
 
 
-def marginals(stored: Any, events: list[Node], declared: Node, rows: int) -> None:
+def size_of(axis: Any) -> int:
+    """How many cells a column has as it was measured: consecutive bins, in one of which each row lies; and NULL."""
+    _, edges, null = axis
+    if len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
+        raise Broken("bins that are not consecutive")
+    return len(edges) - 1 + (null is True)
+
+
+def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
+    """What a step of marginals or of a publication says that it measured; a row is in one cell of each of its tables."""
+    sizes, inside = [size_of(axis) for axis in axes], stored["cells"] if kind == "publish" else {}
+    names = stored["columns"] if kind == "marginals" else [*inside["places"], *inside["attributes"]]
+    if [of for of, _, _ in axes] != [{"column": name} for name in names]:
+        raise Broken("tables by something other than the columns that they name")
+    if kind == "publish":
+        pairs = [
+            (numbers(level["nodes"]), numbers(groups)) for level in inside["levels"] for groups in level["groups"]
+        ]
+        measured = [
+            ["nodes", max(one) + 1, max(two) + 1, len(one), len(two), hashed(one), hashed(two)] for one, two in pairs
+        ]
+        return {"linear": measured, "axes": axes}
+
+    def factor(size: int, centred: bool) -> list[Any]:
+        return (["matrix", 1, hashed([1, -1])] if size == 2 else ["centred", size]) if centred else ["identity", size]
+
+    factors = [[factor(sizes[axis], axis in centred) for axis in own] for own, centred in stored["parts"]]
+    measured = [["product", each] if each else ["identity", 1] for each in factors]
+    sets = [own for own, _ in stored["parts"]]
+    return {"linear": measured, "sets": sets, "axes": axes, "groups": [[*range(size)] for size in sizes]}
+
+
+def hashed(values: list[int]) -> str:
+    return hashlib.sha256(pack(f"<{len(values)}q", *values)).hexdigest()
+
+
+def marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> None:
     """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more."""
-    sizes = [cells(declared["columns"], name) for name in stored["columns"]]
     if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
         raise Broken("the number of events differs from the number of parts")
     for event, (_, centred) in zip(events, stored["parts"], strict=True):

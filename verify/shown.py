@@ -5,7 +5,9 @@ A cell is a noisy number, a key that is declared or stored, or it is not proved.
 
 import csv
 import io
+import math
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -13,20 +15,27 @@ from operator import or_
 from typing import Any
 
 from declared import texts
-from labels import PLAIN, Keys
-from measured import ratio, text
-from relation import Broken, Open, whole
-from widths import ends_of, half_widths, is_interval, is_shown
+from ends import Inverted, quotient, short
+from formulas import Formulas, bounds, values
+from labels import PLAIN, Keys, label, number
+from measured import numbers, ratio, text
+from relation import Broken, Open, step, whole
+from selected import AGGREGATE, compare, named, statements
+from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
 
 
 class Tables:
-    """The tables of an answer, with its question, what is stored of it, and which numbers are said to be which."""
+    """The tables of an answer, with its question, what is stored of it, and which numbers are said to be which.
 
-    def __init__(self, tables: list[Any], proof: Any, schemas: Any, stored: Any, confidence: Fraction) -> None:
+    known: the bounds of the columns of its relation.
+    """
+
+    def __init__(self, tables: list[Any], proof: Any, plan: Any, stored: Any, known: Any) -> None:
         self.tables, self.question, self.told = tables, proof["question"], proof["shown"]
+        schemas, confidence = plan["schemas"], ratio(plan["confidence"])
         parts, self.doubt = stored["parts"], (1 - confidence) / stored.get("surer", 1)
         self.sets = [Counter(map(text, axes)) for axes in sorted(self.question["sets"], key=text)]
         self.statistics = sorted(self.question["statistics"], key=text)
@@ -37,7 +46,48 @@ class Tables:
         for part in [part for part in parts if part["kind"] == "cells"]:
             noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
             self.drawn |= {(part["place"], number): (noisy, law, None) for number, noisy, law in noised}
+        self.bins = {(part["place"], part["quantile"]): part for part in parts if part["kind"] == "bins"}
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
+        self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
+        self.text = plan["text"]
+        self.apart: dict[str, None] = {}
+
+    def names(self) -> str:
+        """Whether columns are called, and computed, as the text of the query says."""
+        every, plan = statements(self.text), self.question["plan"]
+        while "filter" in plan:
+            plan = plan["of"]
+        own = self.statistics if "scan" in plan else [[each[0], None] for each in self.statistics]
+        quantiles = sorted(self.question["quantiles"], key=text) if "scan" in plan else None
+        if len(every) != len(self.tables):
+            raise Open("the text has other queries than there are tables, or is not read here")
+        for table, told, items in zip(self.tables, self.told, every, strict=True):
+            heads = [str(each["name"]) for each in table["columns"]]
+            words = named(heads, items)
+            trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
+            trees |= dict((told or {}).get("formulas", []))
+            trees |= {place: ["quantile", quantiles and quantiles[one][0][0]] for place, one, _ in (told or {}).get("quantiles", [])}
+            cells = self.cells(told, len(table["rows"]))
+            for place, (head, said) in enumerate(zip(heads, words, strict=True)):
+                try:
+                    if place in trees:
+                        compare(trees[place], said, own)
+                    elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
+                        raise Open("nothing tells what it is computed by")
+                    elif told is not None and not self.keys.holds(said, [row[place] for row in table["rows"]], cells):
+                        raise Broken("its values are those of another key")
+                except (Open, Broken) as problem:
+                    raise type(problem)(f"{head}: {problem}") from None
+        return "columns are called, and computed, as the text of the query says"
+
+    def intervals(self) -> str:
+        """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
+        if self.apart:
+            raise Open(
+                f"the intervals of {', '.join(self.apart)} contain their numbers, and are not recomputed here: "
+                "`discreet release verify` does"
+            )
+        return "every interval is as wide as its noise makes it"
 
     def check(self) -> str:
         left, doubt = list[str](), list[str]()
@@ -47,28 +97,38 @@ class Tables:
             except Open as problem:
                 doubt.append(str(problem))
         if left:
-            doubt.append(
-                f"computed from several noisy numbers, which is not repeated here: {', '.join(map(str, left))}"
-            )
+            doubt.append(f"computed in a way that the proof does not tell: {', '.join(map(str, left))}")
         if doubt:
             raise Open("; ".join(doubt))
-        return "all numbers in data.json are measured noisy numbers, at most rounded; all keys are known"
+        return "all numbers in data.json follow from measured noisy numbers, at most rounded; all keys are known"
 
     def table(self, table: Any, told: Any) -> list[str]:
         """One table; returns the columns that are computed from several noisy numbers."""
-        rows, plain = table["rows"], [] if told is None else told["columns"]
-        if told is not None and not plain:
+        rows, told_ = table["rows"], told or {"columns": []}
+        columns = [
+            (one, place, more)
+            for one, name in ((self.column, "columns"), (self.formula, "formulas"), (self.quantile, "quantiles"))
+            for place, *more in told_.get(name, [])
+        ]
+        if told is not None and not columns:
             raise Broken("a table is marked as showing noisy numbers, but shows none")
         cells = self.cells(told, len(rows))
         is_key = [each["kind"] == "key" for each in table["columns"]]
         names = [str(each["name"]) for each in table["columns"]]
-        left = [name for place, *named in plain for name in self.column(table, place, named, cells)]
-        places = {place for place, _, _ in plain}
-        if len(places) < len(plain) or any(is_key[place] for place in places):
+        places = {whole(place) for _, place, _ in columns}
+        if len(places) < len(columns) or any(is_key[place] for place in places):
             raise Broken("a column is marked as two kinds")
+        left, doubt = list[str](), list[str]()
+        for one, place, more in columns:
+            try:
+                left += one(table, place, more, cells)
+            except Open as problem:
+                doubt.append(f"{names[place]}: {problem}")
         left += [name for place, name in enumerate(names) if not is_key[place] and place not in places]
         held = [[cell for cell, key in zip(row, is_key, strict=True) if key] for row in rows]
         self.keyed([name for name, key in zip(names, is_key, strict=True) if key], held, cells, told, left)
+        if doubt:
+            raise Open("; ".join(doubt))
         return left
 
     def cells(self, told: Any, rows: int) -> list[tuple[int, int]]:
@@ -105,6 +165,70 @@ class Tables:
         # By how much, and in which order it was computed, is said in the text, which is not read.
         known = 1 in step.as_integer_ratio() if kind == "sum" else step == 1
         return [] if known and exact else [name]
+
+    def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
+        """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""
+        tree, name = self.formulas.read(named[0]), str(table["columns"][place]["name"])
+        limits: list[float] | None = list(bounds(tree))
+        if limits[0] == limits[1] or not all(map(math.isfinite, limits)):
+            limits = None
+        if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
+            raise Open("its digits or its bounds are not those that follow from its formula here")
+        forms, rows = quotient(tree), zip(cells, table["rows"], table["intervals"], strict=True)
+        for (one, group), row, ends in rows:
+
+            def noisy(number: int, one: int = one, group: int = group) -> tuple[float, Any]:
+                values, law, threshold = self.drawn[one, number]
+                if threshold is not None:
+                    raise Open("it is computed from numbers by which keys were discovered")
+                return float(values[group]), law
+
+            if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
+                raise Broken(f"the numbers of {name} do not follow from the measured ones")
+            if forms is None or name in self.apart:
+                self.apart |= {name: None}
+            elif row[place] is not None:
+                try:
+                    inverted = Inverted(forms, noisy, limits)
+                except Open:
+                    self.apart |= {name: None}
+                    continue
+                if not inverted.fits(*ends[place]):
+                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
+        return []
+
+    def quantile(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
+        """A column of middles of chosen bins, with the least and the largest value of the bins at its ends."""
+        number, grid = named
+        (of, edges, _), _, _ = sorted(self.question["quantiles"], key=text)[whole(number)]
+        told = {"type": grid} if grid in ("date", "timestamp") else {"type": "decimal", "step": grid}
+        plain = self.keys.named.get(of["column"]) if "column" in of else None
+        if plain is not None and plain["type"] in ("integer", "decimal") and told.get("step") != as_ratio(step(plain)):
+            raise Broken("a quantile in other units than those of its column")
+        if (grid == told["type"] and grid not in self.keys.types(of)) or (
+            grid != told["type"] and ratio(grid) not in self.formulas.steps
+        ):
+            raise Open("its values are in units that only the query's text explains")
+        scale, name = Bins(edges, told), str(table["columns"][place]["name"])
+        if table["columns"][place].get("bounds") != (scale.whole if scale.whole[0] != scale.whole[1] else None):
+            raise Broken(f"the bounds of {name} are not those of its bins")
+        for (one, group), row, ends in zip(cells, table["rows"], table["intervals"], strict=True):
+            part = self.bins[one, number]
+            chosen, bought = part["noisy"][group], ratio(part["confidence"])
+            hidden = row[place] is None
+            if hidden and not (scale.wide(chosen) or self.nobody(one, group)):
+                raise Broken(f"a number of {name} is not shown, and nothing says why")
+            wanted: Any = scale.whole if hidden or 1 - self.doubt > bought else scale.ends(chosen)
+            wanted = None if not bought and 1 - self.doubt > bought else wanted
+            if text(ends[place]) != text(wanted) or not (hidden or repr(row[place]) in scale.shown(chosen)):
+                raise Broken(f"the numbers or the intervals of {name} are not those of the chosen bins")
+        return []
+
+    def nobody(self, place: int, group: int) -> bool:
+        """Whether a noisy number of rows or persons of a group may be of none, with a confidence of 99%."""
+        found = [(number, each) for number, each in enumerate(self.statistics) if each[0] in ("rows", "persons")]
+        drawn = [self.drawn[place, number] for number, _ in found if (place, number) in self.drawn]
+        return any(noisy[group] <= max(half_widths(law, Fraction(1, 100))) for noisy, law, _ in drawn)
 
     def interval(self, ends: Any, threshold: int | None, told: tuple[Any, int, Any], times: Fraction) -> bool:
         """Whether a noisy number's interval is as wide on either side as its law says: nothing stands in its ends."""
@@ -145,6 +269,100 @@ class Tables:
         used, more = [self.sets[place] for place in set(places)], len(self.question["keys"])
         said = {text(list(column)) for column in zip(*held, strict=True)} - self.follow([(one, 0) for one in places])
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
+
+
+def noisy_lists(told: Any) -> Iterator[list[int]]:
+    """The lists of noisy numbers in a stored step, in their order. A number that stands alone is a choice, and no list."""
+    flat = isinstance(told, list) and all(type(each) is int for each in told)
+    if isinstance(told, dict) and "data" not in told:
+        for name, value in told.items():
+            if name == "noisy":
+                lists = isinstance(value, list) and value and not all(type(each) is int for each in value)
+                yield from map(numbers, value if lists else [value])
+            elif name == "parts":
+                for part in value:
+                    yield from noisy_lists(part) if isinstance(part, dict) else ()
+    elif isinstance(told, dict) or (flat and told):
+        yield numbers(told)
+    elif not flat and isinstance(told, list):
+        for each in told:
+            yield from noisy_lists(each)
+
+
+def as_drawn(table: Any, steps: dict[int, Any]) -> None:
+    """Whether a table is every noisy number as it was drawn, by step, part and place, and nothing else."""
+    head = [{"kind": "noisy" if name == "value" else "key", "name": name} for name in ("step", "part", "place", "value")]
+    rows = [
+        [step_, part, place, value]
+        for step_, told in sorted(steps.items())
+        for part, values_ in enumerate(noisy_lists(told))
+        for place, value in enumerate(values_)
+    ]
+    if text([table["columns"], table["rows"], table["intervals"]]) != text([head, rows, [[None] * 4] * len(rows)]):
+        raise Broken("the last table is not the noisy numbers as they were measured")
+
+
+class Bins:
+    """What the bins of a quantile stand for: the codes of a grid, days or microseconds."""
+
+    def __init__(self, edges: list[int], told: Any) -> None:
+        self.edges, self.told, self.last = edges, told, len(edges) - 2
+        self.numeric = told["type"] == "decimal"
+        if self.numeric and max(abs(edges[0]), abs(edges[-1])) * step(told) > 2**49:
+            raise Open("its values are too large to be rounded here")
+        self.whole = self.ends([0, 0, self.last])
+
+    def ends(self, chosen: list[int]) -> list[Any]:
+        return [label(code, self.told) for code in (self.edges[chosen[0]], self.edges[chosen[2] + 1] - 1)]
+
+    def wide(self, chosen: list[int]) -> bool:
+        """Whether an interval reaches a bound and covers two thirds of the bins, or reaches both."""
+        low, _, high = chosen
+        reach = [low == 0, high == self.last]
+        return self.last > 0 and (all(reach) or (any(reach) and 3 * (high - low + 1) > 2 * (self.last + 1)))
+
+    def shown(self, chosen: list[int]) -> set[str]:
+        """The middle of the chosen bin, to three digits of how far the nearer end of its interval is."""
+        first, last = self.edges[chosen[1]], self.edges[chosen[1] + 1] - 1
+        if not self.numeric:
+            return {repr(label((first + last) // 2, self.told))}
+        value, (low, high) = number(Fraction(first + last, 2) * step(self.told)), self.ends(chosen)
+        far = min(float(value) - float(low), float(high) - float(value)) / 10
+        found = to_digits(float(value), far) if far > 0 else [float(value)]
+        whole_ = [round(each) if type(value) is int else each + 0.0 for each in found]
+        return {repr(min(max(each, low), high)) for each in whole_}
+
+
+def as_ratio(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def is_computed(shown: Any, ends: Any, options: list[float], limits: list[float] | None) -> bool:
+    """Whether a number is one of these values to the digits that its interval leaves; NULL is hidden, and says so.
+
+    A number is hidden where its interval has no end, or says no more than its bounds.
+    """
+    unknown = any(each != each for each in options)
+    if ends is None:
+        return shown is None
+    if any(type(end) is not float for end in ends):
+        return False
+    low, high = ends
+    if not all(short(end, low, high) or end in (limits or ()) for end in ends if low < high):
+        return False
+    if shown is None:
+        slack = 0.0 if limits is None else 1e-9 * (limits[1] - limits[0])
+        return unknown or (limits is not None and low <= limits[0] + slack and high >= limits[1] - slack)
+    # The ends were moved away from the number after its digits were chosen, by less than a hundredth.
+    slack = 0.02 * (high - low)
+    return not unknown and any(
+        low <= each <= high
+        and (
+            repr(shown) in near(each, low, high) | near(each, low, high - slack)
+            or (repr(shown) == repr(each + 0.0) and min(each - low, high - each) <= slack)
+        )
+        for each in options
+    )
 
 
 def formed(data: Any, release: str, confidence: Fraction, labels: list[Any], *, public: bool) -> list[Any]:

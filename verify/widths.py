@@ -147,17 +147,25 @@ def floats(value: float, noisy: int, law: dict[str, Any], times: Fraction) -> se
     There is one, but where the logarithm of that half is a whole number but for the last places of a float, in which
     the logarithms of two machines may differ.
     """
-    found = set()
+    found = set[str]()
     for far in half_widths(law, DIGITS_AT):
         middle, size = 0.0 + float(times) * float(noisy), abs(float(times)) * float(far)
-        low, high = min(middle - size, value), max(middle + size, value)
-        if high == low:
-            found.add(repr(value + 0.0))
-            continue
-        log = math.log10((high - low) / 2)
-        for power_ in {math.floor(log - 4 * math.ulp(log)), math.floor(log + 4 * math.ulp(log))}:
-            found.add(repr(min(max(digits(value, 1 - power_), low), high) + 0.0))
+        found |= near(value, min(middle - size, value), max(middle + size, value))
     return found
+
+
+def near(value: float, low: float, high: float) -> set[str]:
+    """A value to two digits of half of what lies between two ends, and still between them; where they are one, as it is."""
+    if high == low:
+        return {repr(value + 0.0)}
+    return {repr(min(max(each, low), high) + 0.0) for each in to_digits(value, (high - low) / 2)}
+
+
+def to_digits(value: float, size: float) -> list[float]:
+    """A value to two digits of a size."""
+    log = math.log10(size)
+    powers = {math.floor(log - 4 * math.ulp(log)), math.floor(log + 4 * math.ulp(log))}
+    return [digits(value, 1 - each) for each in powers]
 
 
 def digits(value: float, places: int) -> float:

@@ -73,4 +73,4 @@ def warnings_of(query: ParsedQuery) -> list[str]:
 
 
 def _sheet(reading: AnswerReading, confidence: Fraction) -> Sheet:
-    return Sheet.of(columns_of(reading.query), reading.rows, reading.intervals(confidence))
+    return Sheet.of(columns_of(reading.query), reading.rows, reading.intervals(confidence)).outward()

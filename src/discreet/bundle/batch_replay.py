@@ -58,7 +58,7 @@ def batch_sheets(
     payloads: Mapping[str, str], release: str, readings: Sequence[AnswerReading], *, confidence: Fraction
 ) -> tuple[Sheet, ...]:
     """The rows of every statement, then every number as it was drawn."""
-    tables = [Sheet.of(columns_of(each.query), each.rows, each.intervals(confidence)) for each in readings]
+    tables = [Sheet.of(columns_of(each.query), each.rows, each.intervals(confidence)).outward() for each in readings]
     return (*tables, *noisy_number_sheets(payloads, release))
 
 

@@ -4,8 +4,8 @@
     question    what was measured, as the ledger's digest of the question has it
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
-    shown       which numbers of the tables are one noisy number
-    steps       of a program: the event of every step, as the ledger has it
+    shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
+    steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
 It is a function of the plan, the claims and the ledger's position, which the manifest holds: nothing is told here that
@@ -25,7 +25,9 @@ from discreet.answers.refine import AnswerReading
 from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
+from discreet.bundle.formula_data import FormulaTelling, quantile_data
 from discreet.kernel.measurement import Measurement
+from discreet.sql.group_keys import declared_axis
 
 NAME = "proof.json"
 FORMAT = 1
@@ -61,7 +63,20 @@ def proof_of(
         "spent": plan["spent"],
         "ledger": dict(ledger),
     }
-    return fields | ({"steps": plan["steps"]} if derivation is None else dict(derivation))
+    return fields | (_program(plan) if derivation is None else dict(derivation))
+
+
+def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The steps of a program. Of tables of declared columns also their axes, with which the digest of the step follows."""
+    steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
+    stored = json.loads(plan["payloads"][plan["release"]])
+    cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
+    names = [*cells.get("places", ()), *cells.get("attributes", ())]
+    if plan["kind"] == "marginals":
+        names = stored.get("columns", [])
+    columns = [column for name in names if (column := schema.column(name)) is not None]
+    axes = [axis for column in columns if (axis := declared_axis(column)) is not None]
+    return steps if len(axes) < max(1, len(names)) else steps | {"axes": [axis.to_data() for axis in axes]}
 
 
 def proof_bytes(proof: Mapping[str, Any]) -> bytes:
@@ -81,9 +96,10 @@ def answer_derivation(
 
 
 def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
-    """For each column that is a multiple of one statistic, which and of what; for each row, the cell. None: none is.
+    """How each column of numbers follows from what was drawn; for each row, the cell. None: nothing is told.
 
-    `cells` None: the rows are the groups of one set, in their order.
+    columns: multiples of one statistic, as place, statistic and factor. formulas: place and formula tree. quantiles:
+    place, quantile and the values that its codes stand for. `cells` None: the rows are the groups of one set, in order.
     """
     query, order = reading.query, reading.stored_order
     rows = (
@@ -91,12 +107,35 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
         if reading.unsorted_groups is None
         else [(0, int(number)) for number in reading.unsorted_groups]
     )
-    plain = {place: output.plain for place, output in enumerate(query.outputs) if output.plain is not None}
-    columns = [[place, order.statistics[multiple[0]], exact.write(multiple[1])] for place, multiple in plain.items()]
-    if reading.measurement.also or not columns or len(rows) > MOST_SHOWN:
+    telling = FormulaTelling(statistics=query.inquiry.statistics, stored=order.statistics)
+    columns, formulas, quantiles = [], [], []
+    for place, output in enumerate(query.outputs):
+        if output.plain is not None:
+            columns.append([place, order.statistics[output.plain[0]], exact.write(output.plain[1])])
+        elif output.quantile is not None:
+            grid = quantile_data(query.quantiles[output.quantile].typed)
+            quantiles += [] if grid is None else [[place, order.quantiles[output.quantile], grid]]
+        elif output.formula is not None:
+            tree = telling.data(output.formula)
+            formulas += [] if tree is None else [[place, tree]]
+    if reading.measurement.also or not (columns or formulas or quantiles) or len(rows) > MOST_SHOWN:
         return None
     straight = rows == [(0, number) for number in range(len(rows))] and order.sets[0] == 0
-    return {"columns": columns, "cells": None if straight else [[order.sets[place], group] for place, group in rows]}
+    cells = None if straight else [[order.sets[place], group] for place, group in rows]
+    computed = {name: each for name, each in (("formulas", formulas), ("quantiles", quantiles)) if each}
+    return {"columns": columns, "cells": cells} | computed
+
+
+def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
+    if "shown" not in proof:
+        return {name: each for name, each in proof.items() if name != "axes"}
+    names = ("columns", "cells")
+    shown = [
+        None if told is None or not told["columns"] else {name: told[name] for name in names}
+        for told in proof["shown"]
+    ]
+    return {**proof, "shown": shown}
 
 
 def _data(loss: Loss) -> dict[str, Any]:

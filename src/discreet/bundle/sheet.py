@@ -8,15 +8,19 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from discreet.release import Cell, Intervals, ReleaseColumn
+from discreet.release import Bounds, Cell, Intervals, ReleaseColumn
 
 if TYPE_CHECKING:
     import pyarrow
 
 #: A noise interval; an end that is None is not known.
 Ends = tuple[Cell, Cell] | None
+
+#: Exact for every float and every unit that it is rounded to.
+_DIGITS = Context(prec=800)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +50,29 @@ class Sheet:
             ),
         )
 
+    def outward(self) -> Sheet:
+        """The sheet with ends of derived numbers that have three digits of the half width: what a checker can confirm.
+
+        Each moves away from the number, by less than a hundredth of the half width; bounds stay as they are.
+        """
+        derived = {place: column.bounds for place, column in enumerate(self.columns) if column.kind == "derived"}
+        intervals = tuple(
+            tuple(
+                _outward(ends, derived[place]) if ends is not None and place in derived else ends
+                for place, ends in enumerate(row)
+            )
+            for row in self.intervals
+        )
+        return replace(self, intervals=intervals) if derived else self
+
     def agrees(self, other: Sheet) -> bool:
         """Whether another sheet says the same.
 
-        Of earlier versions none says which numbers are never negative, and no groups of ranges have labels.
+        Of earlier versions none says which numbers are never negative, no groups of ranges have labels, and the ends of
+        derived numbers have all their digits.
         """
+        if self != other and self.outward() != self and self.outward().agrees(other):
+            return True
         plain = tuple(replace(column, least=None) for column in other.columns)
         unlabelled = tuple(replace(column, labels=()) for column in other.columns)
         bare = tuple(replace(column, labels=()) for column in plain)
@@ -175,6 +197,20 @@ def _field(value: object) -> object:
 
 def _finite(value: Cell) -> Cell:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _outward(ends: tuple[Cell, Cell], bounds: Bounds) -> tuple[Cell, Cell]:
+    low, high = ends
+    if not isinstance(low, float) or not isinstance(high, float) or not 0 < high - low < math.inf:
+        return ends
+    unit = Decimal(1).scaleb(math.floor(math.log10((high - low) / 2)) - 2)
+    moved = [
+        float(_DIGITS.multiply(_DIGITS.divide(Decimal(repr(end)), unit).to_integral_value(way), unit))
+        for end, way in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    ]
+    if bounds is not None:
+        moved = [max(moved[0], float(bounds[0])), min(moved[1], float(bounds[1]))]
+    return min(moved[0], low), max(moved[1], high)
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -1,0 +1,151 @@
+"""The intervals of quotients of noisy numbers, such as averages: by inverting a test, here only checked at their ends.
+
+For the exact above and below and their quotient a, above - a * below is 0; so the noisy one is noise alone. A quotient
+is an end where that is as large as noise is in one of 20 cases. At an end that somebody states, how often noise is so
+large is one sum. It must be 5% but for TIGHT and WIDE: grids, discrete steps, and ends that have three digits.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from measured import ratio
+from relation import Open
+
+#: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
+#: steps of the noise.
+DOUBT, TIGHT, WIDE, STEPS = 0.05, 1.06, 0.94, 2.5
+#: Of a sum of two noises one is cut to so many pieces of its spread, and followed for so many spreads.
+PIECES, FAR = 12, 24
+EXACT = Context(prec=800)
+Form = Counter[Any]  # a weight for every statistic, and a constant under None
+Noisy = tuple[float, dict[str, Any]]
+
+
+def quotient(tree: Any) -> tuple[Form, Form] | None:
+    """A tree as a quotient of linear forms; None where it is none.
+
+    A mean divides by the number of rows as it is, and is moved to its bounds afterwards.
+    """
+    if isinstance(tree, float) or tree[0] == "statistic":
+        own = None if isinstance(tree, float) else tree[1]
+        return Counter({own: Fraction(tree) if own is None else Fraction(1)}), Counter({None: Fraction(1)})
+    kind, *parts = tree
+    if kind in ("within", "greatest", "nullif") and all(isinstance(part, float) for part in parts[1:]):
+        return quotient(parts[0])
+    if kind not in ("+", "-", "*", "/"):
+        return None
+    left, right = map(quotient, parts)
+    if left is None or right is None:
+        return None
+    (one, under), (two, below) = left, right
+    if kind in "+-" and set(below) <= {None}:
+        sign = 1 if kind == "+" else -1
+        if not set(two) <= {None} and not set(under) <= {None}:
+            return None
+        return added(times(one, below), times(under, two), sign), times(under, below)
+    if kind in "+-":
+        return None if not set(one) | set(under) <= {None} else (
+            added(times(one, below), times(two, under), 1 if kind == "+" else -1), times(under, below)
+        )  # fmt: skip
+    if kind == "/":
+        two, below = below, two
+    if any(len((set(each) | set(other)) - {None}) > 0 and not (set(each) <= {None} or set(other) <= {None})
+           for each, other in ((one, two), (under, below))):  # fmt: skip
+        return None
+    return times(one, two), times(under, below)
+
+
+def times(one: Form, two: Form) -> Form:
+    """The product of two forms of which one is a constant."""
+    constant, form = (one, two) if set(one) <= {None} else (two, one)
+    return Counter({name: weight * constant[None] for name, weight in form.items()})
+
+
+def added(one: Form, two: Form, sign: int) -> Form:
+    return Counter({name: one[name] + sign * two[name] for name in {*one, *two}})
+
+
+def upper(law: dict[str, Any]) -> tuple[float, Callable[[int], float]]:
+    """The spread of a law, and how often its noise is above a whole number."""
+    return _upper(law["kind"], law.get("scale", law.get("sigma2")))
+
+
+@lru_cache(maxsize=256)
+def _upper(kind: str, size: str) -> tuple[float, Callable[[int], float]]:
+    if kind == "discrete-laplace":
+        scale = float(ratio(size))
+        whole = 1 + math.exp(-1 / scale)
+
+        def laplace(q: int) -> float:
+            return math.exp(-(q + 1) / scale) / whole if q >= 0 else 1 - math.exp(q / scale) / whole
+
+        return scale, laplace
+    sigma = math.sqrt(float(ratio(size)))
+    if sigma < 8:
+        masses = [math.exp(-k * k / (2 * sigma * sigma)) for k in range(1, 2 + math.ceil(12 * sigma))]
+        every = 1 + 2 * sum(masses)
+        above = [sum(masses[place:]) / every for place in range(len(masses) + 1)]
+        return sigma, lambda q: above[min(q, len(masses))] if q >= 0 else 1 - above[min(-q - 1, len(masses))]
+    return sigma, lambda q: math.erfc((q + 0.5) / (sigma * math.sqrt(2))) / 2
+
+
+def beyond(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
+    """How often the sum of one or two noises, each times a weight, is further from 0 than this."""
+    (size, law), *rest = sorted(noise, key=lambda each: -each[0] * upper(each[1])[0])
+    _, above = upper(law)
+    if not rest:
+        return 1.0 if far < 0 else 2 * above(math.floor(far / size))
+    ((weight, other),) = rest
+    spread, passes = upper(other)
+    piece = max(1, int(spread / PIECES))
+    total, most = 0.0, math.ceil(FAR * spread / piece)
+    for place in range(-most, most + 1):
+        first = place * piece - piece // 2
+        chance, middle = passes(first - 1) - passes(first + piece - 1), weight * (first + (piece - 1) / 2)
+        total += chance * (above(math.floor((far - middle) / size)) + above(math.floor((far + middle) / size)))
+    return total if far >= 0 else 1.0
+
+
+class Inverted:
+    """A quotient of one group, by its noisy numbers and their laws; `limits`: the bounds of the exact one."""
+
+    def __init__(self, forms: tuple[Form, Form], noisy: Callable[[int], Noisy], limits: list[float] | None) -> None:
+        self.forms, self.limits = forms, limits
+        self.drawn = {name: noisy(name) for form in forms for name in form if name is not None and form[name]}
+        if len(self.drawn) > 2:
+            raise Open("intervals of more than two noisy numbers are not recomputed here")
+
+    def at(self, end: float) -> tuple[float, dict[Any, float]]:
+        """above - end * below, and the weight of each noise in it."""
+        above, below = self.forms
+        weights = {name: float(above[name]) - end * float(below[name]) for name in {*above, *below}}
+        constant = weights.pop(None, 0.0)
+        return constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size), weights
+
+    def fits(self, low: float, high: float) -> bool:
+        """Whether an interval ends where noise does; one whose test rejects all bounds begins at the nearest one."""
+        moved = {0.0} | {self.at(edge)[0] for edge in self.limits or () if edge in (low, high)}
+        digit = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2) if low < high else 0.0
+        return any(self.end(low, digit, far) and self.end(high, -digit, far) for far in moved)
+
+    def end(self, end: float, digit: float, moved: float) -> bool:
+        """Whether noise passes an end in 5% of cases: no more often there, and as often one digit nearer."""
+        value, weights = self.at(end)
+        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
+        if not noise:
+            return False
+        step = max(size for size, _ in noise)
+        if end not in (self.limits or ()) and beyond(noise, abs(value - moved) + 1e-6 * step) > TIGHT * DOUBT:
+            return False
+        return beyond(noise, WIDE * abs(self.at(end + digit)[0] - moved) - STEPS * step) >= 0.97 * DOUBT
+
+
+def short(end: float, low: float, high: float) -> bool:
+    """Whether an end has no more digits than a thousandth of the half width needs."""
+    unit = Decimal(1).scaleb(math.floor(math.log10((high - low) / 2)) - 3)
+    return EXACT.remainder(Decimal(repr(end)), unit) == 0
