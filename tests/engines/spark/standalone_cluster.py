@@ -9,10 +9,11 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -122,6 +123,19 @@ def running_cluster(folder: Path, *, workers: int = 3) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def slow(frame: Any, milliseconds: int = 100) -> Any:
+    """The same rows, each after a while."""
+    return frame.where(f"coalesce(java_method('java.lang.Thread', 'sleep', {milliseconds}L), '') <> 'never'")
+
+
+def wait(is_so: Callable[[], Any], *, limit_s: float = 120.0) -> None:
+    """Until something is so; the limit is for what hangs."""
+    until = time.monotonic() + limit_s
+    while not is_so():
+        assert time.monotonic() < until, "it never was so"
+        time.sleep(0.1)
 
 
 def defaults_folder(folder: Path, **more: str) -> Path:
