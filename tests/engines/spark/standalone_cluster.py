@@ -48,7 +48,7 @@ class Cluster:
     def start(self, *, workers: int) -> None:
         at = ("--host", "127.0.0.1", "--port", str(self.port), "--webui-port", "0")
         self.master = self._run("master", "org.apache.spark.deploy.master.Master", *at)
-        self._wait(self._listens, self.master)
+        wait(self._is_up)
         for _ in range(workers):
             self.add_worker()
 
@@ -100,11 +100,9 @@ class Cluster:
                 command, env=os.environ | own, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
 
-    def _wait(self, is_ready, process: subprocess.Popen, *, limit_s: float = 120.0) -> None:
-        until = time.monotonic() + limit_s
-        while not is_ready():
-            assert process.poll() is None and time.monotonic() < until, self.written()
-            time.sleep(0.1)
+    def _is_up(self) -> bool:
+        assert self.master.poll() is None, self.written()
+        return self._listens()
 
     def _listens(self) -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
@@ -130,7 +128,7 @@ def slow(frame: Any, milliseconds: int = 100) -> Any:
     return frame.where(f"coalesce(java_method('java.lang.Thread', 'sleep', {milliseconds}L), '') <> 'never'")
 
 
-def wait(is_so: Callable[[], Any], *, limit_s: float = 120.0) -> None:
+def wait(is_so: Callable[[], Any], *, limit_s: float = 600.0) -> None:
     """Until something is so; the limit is for what hangs."""
     until = time.monotonic() + limit_s
     while not is_so():

@@ -122,7 +122,7 @@ def check_nothing_runs(engine):
     context = engine.session().sparkContext
     assert not context.statusTracker().getActiveJobsIds()
     executors = lambda: context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: E731
-    wait(lambda: not any(executor.numRunningTasks() for executor in executors()), limit_s=30.0)
+    wait(lambda: not any(executor.numRunningTasks() for executor in executors()))
 
 
 @contextmanager
