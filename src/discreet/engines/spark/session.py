@@ -48,6 +48,9 @@ _SCRATCH: dict[str, int] = {}
 #: By which an owner says where that may lie. It would have the last word over the setting.
 _SCRATCH_SETTING = "SPARK_LOCAL_DIRS"
 
+#: By which others make whatever pyspark starts here a client of theirs.
+_CONNECT_SETTINGS = ("SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_LOCAL_REMOTE")
+
 #: What Java says where no logger is asked: notes of its own about modules, and what nobody foresaw.
 JAVA_STDERR = os.devnull
 
@@ -332,12 +335,11 @@ def _silent_from_birth() -> Iterator[None]:
     if own:
         os.environ[_LOG_SETTING] = Path(__file__).with_name("silent.properties").as_uri()
     os.dup2(voice, 2)
-    elsewhere = os.environ.pop(_SCRATCH_SETTING, None)
+    elsewhere = {name: os.environ.pop(name) for name in (_SCRATCH_SETTING, *_CONNECT_SETTINGS) if name in os.environ}
     try:
         yield
     finally:
-        if elsewhere is not None:
-            os.environ[_SCRATCH_SETTING] = elsewhere
+        os.environ.update(elsewhere)
         os.dup2(kept, 2)
         os.close(kept)
         os.close(voice)
