@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
@@ -23,6 +23,8 @@ class Server:
 
     folder: Path
     port: int
+    master: str = "local[2]"
+    more: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen | None = None
 
     @property
@@ -49,11 +51,12 @@ class Server:
             "spark.local.dir": str(self.folder),
             "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
             "spark.sql.shuffle.partitions": "4",
+            **self.more,
         }
         words = [word for name, setting in settings.items() for word in ("--conf", f"{name}={setting}")]
         with self.voice.open("ab") as voice:
             self.process = subprocess.Popen(
-                [str(home / "bin" / "spark-submit"), "--class", CLASS, "--master", "local[2]", *words],
+                [str(home / "bin" / "spark-submit"), "--class", CLASS, "--master", self.master, *words],
                 env=os.environ | {"SPARK_HOME": str(home), "LOG4J_CONFIGURATION_FILE": logs.as_uri()},
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -84,13 +87,14 @@ def silent() -> str:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def serving(folder: Path, **how) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = Server(folder=folder, port=port)
-    server.start()
+    server = Server(folder=folder, port=port, **how)
     try:
+        server.start()
         yield server
     finally:
-        server.kill()
+        if server.process is not None:
+            server.kill()

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -162,3 +163,26 @@ def test_connect_reaches_no_files_elsewhere():
 @spark_tests[1]
 def test_through_java(spark_engine, tmp_path):
     check_store(HadoopStore(session=spark_engine.session()), f"file://{tmp_path}")
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("store", "is_renamed"), [("s3a://bucket", False), ("hdfs://host", True)])
+def test_a_manifest_is_replaced_at_once(store, is_renamed, monkeypatch):
+    """An object by being written; renamed it would be copied, and for a moment there would be none. A file by its name."""
+    java = MagicMock()
+    monkeypatch.setattr(HadoopStore, "_java", lambda self, path: (java.system, MagicMock(path=path)))
+    HadoopStore(session=java).write(f"{store}/t.lake/manifest.json", b"{}")
+    [(there, _)] = [call.args for call in java.system.create.call_args_list]
+    assert (there.path == f"{store}/t.lake/manifest.json") is not is_renamed
+    assert java._jvm.org.apache.hadoop.fs.FileContext.getFileContext.called is is_renamed
+
+
+@pytest.mark.fast
+def test_a_bucket_is_a_folder(monkeypatch):
+    java = MagicMock()
+    HadoopStore(session=java)._java("s3a://bucket")
+    HadoopStore(session=java)._java("s3a://bucket/private")
+    assert [call.args for call in java._jvm.org.apache.hadoop.fs.Path.call_args_list] == [
+        ("s3a://bucket/",),
+        ("s3a://bucket/private",),
+    ]

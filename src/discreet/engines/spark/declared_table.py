@@ -12,7 +12,7 @@ and the rows that were written are counted where they lie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -64,7 +64,7 @@ def declare(session: SparkSession, schema: Schema, source: SparkSource, *, targe
         manifest = LakeManifest(columns=stored_types(schema), rows=target.part(rows))
         owner_counts = count_for_owner(prepared, prepared.select())
         if target.rows(session, manifest).count() != owner_counts["rows"]:
-            raise UsageError(f"{source.shown} changed while it was read", hint="try again when nothing writes to it")
+            raise rows_lost(source.shown)
         source.check_unchanged()
         target.commit(manifest)
     return declaration_outcome(schema, owner_counts, exact_rows=owner_counts["rows"])
@@ -129,9 +129,11 @@ def write(frame: Any, target: LakeTable, folder: str, *, columns: int, beside: S
     frame.selectExpr(*listed, *beside).write.mode("error").parquet(f"{target.folder}/{folder}")
 
 
-def count_for_owner(prepared: PreparedSource, select: str) -> dict[str, int]:
-    """The counts for the owner: rows, and by place what was nulled, clamped and rounded."""
-    counts = {"rows": "count(*)"}
+def count_for_owner(
+    prepared: PreparedSource, select: str, *, further: Mapping[str, str] | None = None
+) -> dict[str, int]:
+    """The counts for the owner: rows, and by place what was nulled, clamped and rounded; and `further` ones by name."""
+    counts = {"rows": "count(*)", **(further or {})}
     for place, column in enumerate(prepared.schema.columns):
         counts[f"nulled_{place}"] = f"count_if(unread_{place} = {NULLED})"
         counts[f"marked_{place}"] = f"count_if(unread_{place} = {MARK})"
@@ -170,6 +172,15 @@ def declaration_outcome(
     )
 
 
+def rows_lost(shown: str) -> UsageError:
+    """What was written is not what was read: somebody writes to the source, or an executor to another disk."""
+    return UsageError(
+        f"{shown} changed while it was read, or what was read of it was not written",
+        hint="try again when nothing writes to the source; every executor must see it, and the folder of declared "
+        "tables, by the same path",
+    )
+
+
 @contextmanager
 def translate_spark_errors(source: SparkSource) -> Iterator[None]:
     """Turns what Spark says into one sentence: its own may quote cells."""
@@ -180,5 +191,6 @@ def translate_spark_errors(source: SparkSource) -> Iterator[None]:
     except Exception:
         raise UsageError(
             f"Spark could not make the declared table of {source.shown}",
-            hint="check that every file is complete, and that there is enough disk space and memory",
+            hint="check that every file is complete, that every executor sees it, and that there is enough disk space "
+            "and memory",
         ) from None

@@ -3,7 +3,8 @@
 Guarantee: after `erase` no file of the table's folder holds a row or the tag of these persons; whenever it breaks off,
     the table is whole, old or new, and a second run finishes the work.
 Because: both parts are written anew beside the old ones, and the manifest takes them over at once, if it is still the
-    one that was read; of this machine's processes one at a time erases from a table. What no manifest names is swept
+    one that was read, and if as many rows and persons lie there as are to stay; of this machine's processes one at a
+    time erases from a table. What no manifest names is swept
     away at the end of every run, also of one that finds nobody.
 """
 
@@ -50,16 +51,22 @@ def _without(session: SparkSession, table: LakeTable, manifest: LakeManifest, ta
         return 0
     numbers = _numbers(session, erased)
     names = [f"c{place}" for place in range(len(manifest.columns))]
-    rows.toDF(*names, "person").join(numbers.toDF("person"), "person", "left_anti").select(
-        *names, "person"
-    ).write.parquet(f"{table.folder}/rows-{mark}")
+    kept = rows.toDF(*names, "person").join(numbers.toDF("person"), "person", "left_anti")
+    exact_kept, exact_persons = int(kept.count()), int(persons.count()) - many
+    kept.select(*names, "person").write.parquet(f"{table.folder}/rows-{mark}")
     persons.join(numbers, "number", "left_anti").select("number", "tag", "rows").write.parquet(
         f"{table.folder}/persons-{mark}"
     )
-    table.commit(
-        LakeManifest(columns=manifest.columns, rows=table.part(f"rows-{mark}"), persons=table.part(f"persons-{mark}")),
-        after=manifest,
+    after = LakeManifest(
+        columns=manifest.columns, rows=table.part(f"rows-{mark}"), persons=table.part(f"persons-{mark}")
     )
+    written = (table.rows(session, after).count(), table.persons(session, after).count())
+    if written != (exact_kept, exact_persons):
+        raise UsageError(
+            "Spark could not write what is left of the declared table",
+            hint="nothing is half done: try again when every executor sees the folder of declared tables",
+        )
+    table.commit(after, after=manifest)
     return many
 
 

@@ -21,7 +21,11 @@ from discreet.engines.spark.spark_connect import is_remote
 from discreet.errors import UsageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]+")
 _GLOB = re.compile(r"([\\{}\[\]*?])")
+
+#: Stores of objects, which have no names to change.
+_OBJECTS = ("s3a://", "s3://", "gs://")
 
 
 class FileEntry(NamedTuple):
@@ -169,7 +173,7 @@ class HadoopStore:
 
     def _java(self, path: str) -> tuple[Any, Any]:
         java = self.session._jvm
-        there = java.org.apache.hadoop.fs.Path(path)
+        there = java.org.apache.hadoop.fs.Path(f"{path}/" if _BUCKET.fullmatch(path) else path)
         return there.getFileSystem(self.session.sparkContext._jsc.hadoopConfiguration()), there
 
     def files(self, folder: str) -> list[FileEntry]:
@@ -202,11 +206,15 @@ class HadoopStore:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        temporary = f"{path}.{secrets.token_hex(8)}"
+        # An object is there when its stream is closed, in the place of the old one; a renamed one is copied, and for a
+        # moment none is there.
+        temporary = path if path.startswith(_OBJECTS) else f"{path}.{secrets.token_hex(8)}"
         system, there = self._java(temporary)
         stream = system.create(there, True)
         stream.write(bytearray(content))
         stream.close()
+        if temporary == path:
+            return
         java = self.session._jvm
         options = self.session.sparkContext._gateway.new_array(java.org.apache.hadoop.fs.Options.Rename, 1)
         options[0] = java.org.apache.hadoop.fs.Options.Rename.OVERWRITE

@@ -7,7 +7,8 @@ Guarantee: a person's rows in the declared table depend on that person's rows of
 Because: as in `engines.duckdb_person_table`. What is ranked is in an order of values that differ, or rows are equal, so
     that a task that runs twice makes the same rows. A person's number is a name: it is given once, written down before
     anything is joined to it, and no two persons' are the same, for it is the number of a task and of a row of that
-task's.
+    task's. It is given last, by the tasks that write: of two attempts one is kept, and nothing is made of the other's.
+    What was written is counted where it lies: every row that has a person has one who is written down.
 
 The keys of the hashes are columns of a table of one row. A literal or a parameter would stand in plans.
 """
@@ -29,6 +30,7 @@ from discreet.engines.spark.declared_table import (
     count_for_owner,
     declaration_outcome,
     prepare_source,
+    rows_lost,
     stored_types,
     temporary_views,
     translate_spark_errors,
@@ -116,11 +118,13 @@ class _SparkPersonTable:
         coded = self.prepared.select(selection)
         tag = tag_sql((part.text for part in self.reach.key_of("persons")), key="tag_key")
         secret = secret_sql((part.text for part in self.reach.key_of("persons")), key="row_key")
-        return f"""SELECT tagged.*, monotonically_increasing_id() AS number, gone.tag IS NOT NULL AS forgotten FROM (
-          SELECT persons.*, {tag} AS tag, CASE WHEN apart THEN {secret} END AS secret FROM (
-            SELECT {listed}, count(*) AS rows, {apart} AS apart FROM ({coded}) GROUP BY {listed}
-          ) AS persons CROSS JOIN {_KEYS}
-        ) AS tagged LEFT JOIN {_FORGOTTEN} AS gone ON tagged.tag = gone.tag"""
+        return f"""SELECT *, monotonically_increasing_id() AS number FROM (
+          SELECT tagged.*, gone.tag IS NOT NULL AS forgotten FROM (
+            SELECT persons.*, {tag} AS tag, CASE WHEN apart THEN {secret} END AS secret FROM (
+              SELECT {listed}, count(*) AS rows, {apart} AS apart FROM ({coded}) GROUP BY {listed}
+            ) AS persons CROSS JOIN {_KEYS}
+          ) AS tagged LEFT JOIN {_FORGOTTEN} AS gone ON tagged.tag = gone.tag
+        )"""
 
     def write(self) -> DeclarationOutcome:
         """The declared table and its persons; what the owner is told, from what was written and from the source."""
@@ -134,11 +138,16 @@ class _SparkPersonTable:
         counts = f"count(*), coalesce(sum(least(rows, {limit})), 0), coalesce(sum(rows), 0)"
         [totals] = session.sql(f"SELECT {counts} FROM {_PERSONS} WHERE NOT forgotten").collect()
         exact_persons, exact_rows, exact_all = (int(each) for each in totals)
-        if self.target.rows(session, self.manifest()).count() != exact_rows:
+        manifest = self.manifest()
+        if self.target.rows(session, manifest).count() != exact_rows:
             raise ValueError("the number of rows written does not match the rows of the persons: this is a defect")
-        owner_counts = count_for_owner(
-            self.prepared, self._coded(join="LEFT JOIN", beside={}, where="p.forgotten IS NOT TRUE", with_counts=True)
-        )
+        beside = {"owned": self.reach.has_person_sql(), "numbered": "p.number IS NOT NULL"}
+        coded = self._coded(join="LEFT JOIN", beside=beside, where="p.forgotten IS NOT TRUE", with_counts=True)
+        further = {"owned": "count_if(owned)", "numbered": "count_if(numbered)"}
+        owner_counts = count_for_owner(self.prepared, coded, further=further)
+        written = self.target.persons(session, manifest).count()
+        if (owner_counts["owned"], owner_counts["numbered"], written) != (exact_all, exact_all, exact_persons):
+            raise rows_lost(self.prepared.source.shown)
         return declaration_outcome(
             self.ownership.schema,
             owner_counts,

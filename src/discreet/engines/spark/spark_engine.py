@@ -36,6 +36,7 @@ from discreet.engines.keyed_hashes import TAG_BYTES
 from discreet.engines.ownership import Ownership
 from discreet.engines.remote_coded_rows import RemoteCodedRows
 from discreet.engines.spark import spark_source as sources
+from discreet.engines.spark.cluster_executors import check_executors, has_executors
 from discreet.engines.spark.declared_table import declare, temporary_views
 from discreet.engines.spark.lake import LakeManifest
 from discreet.engines.spark.lake import LakeTable as LakeTable
@@ -89,6 +90,7 @@ class SparkEngine:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._session: SparkSession | None = None
+        self._has_failed = False
 
     def at(self, address: str) -> Engine:
         """Itself: see `engines` for others."""
@@ -158,6 +160,7 @@ class SparkEngine:
             raise ValueError("a declared table needs a new name")
         chain = tuple(self._find(each.source, folder, each.layout) for each in (table, *(path if ownership else ())))
         with _MAKING:
+            self._check_executors()
             self._check_folder_shared(lake)
             if ownership is None:
                 return declare(self.session(), table.schema, chain[0], target=lake)
@@ -165,7 +168,7 @@ class SparkEngine:
 
     def ready(self, tables: TableLocations) -> None:
         """Refuse where a declared table is not whole in the lake, or no Spark answers. Reads no row."""
-        session = self.session()
+        session = self._check_executors()
         for scan, place in tables.files.items():
             try:
                 table = self._table(place)
@@ -183,6 +186,7 @@ class SparkEngine:
         table = self._table(place)
         with _MAKING:
             if table.manifest() is not None:
+                self._check_executors()
                 self._check_folder_shared(table)
             return erase(self.session, table, tags)
 
@@ -330,6 +334,14 @@ class SparkEngine:
         store = store_of(None if self._is_here(place) else self.session(), place.folder)
         return LakeTable(store=store, folder=place.folder)
 
+    def _check_executors(self) -> SparkSession:
+        """The session, where somebody counts for it. A cluster without executors, or that just failed, is tried."""
+        session = self.session()
+        if self._address != LOCAL and (self._has_failed or not has_executors(session)):
+            check_executors(session)
+        self._has_failed = False
+        return session
+
     def _check_folder_shared(self, table: LakeTable) -> None:
         """Refuse a folder of this machine's that a Spark elsewhere does not see."""
         if is_local(table.folder) and self._address != LOCAL:
@@ -351,6 +363,7 @@ class SparkEngine:
                     raise
             return self._whole_once(tables, act)
         except Exception as problem:  # Whatever it is, the question was charged, and the cause may hold a cell.
+            self._has_failed = True
             raise EngineFailure(sentence) from problem
 
     def _manifests(self, tables: TableLocations) -> list[object]:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from discreet.engines.engine import SourceTrace
 from discreet.engines.file_kind import KIND_WORDS, file_kind
 from discreet.engines.header import Header
+from discreet.engines.spark.broadcast_table import empty_frame
 from discreet.engines.spark.delta import live_files
 from discreet.engines.spark.lake_store import DiskStore, FileEntry, LakeStore, is_local, local_path, store_of
 from discreet.engines.spark.session import SparkSession
@@ -85,7 +86,7 @@ def read_files(session: SparkSession, files: Sequence[str], fields: list[dict[st
 
     struct = StructType.fromJson({"type": "struct", "fields": fields})
     if not files:
-        return session.createDataFrame([], struct)
+        return empty_frame(session, {field.name: field.dataType.simpleString() for field in struct.fields})
     return session.read.schema(struct).options(**_OPTIONS).parquet(*(_GLOB.sub(r"\\\1", file) for file in files))
 
 
