@@ -51,7 +51,7 @@ def pytest_configure(config):
         for engine in TIMED:
             engine.__init__.__kwdefaults__["deadline_s"] = 3600.0
     if not config.option.markexpr and not named(config.args):
-        config.option.markexpr = "not fuzz" if DEEP else "not fuzz and (fast or not deep)"
+        config.option.markexpr = "not fuzz" if DEEP else "not fuzz and not versions and (fast or not deep)"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,6 +6,7 @@ A test that is too long for the fast tier takes one of these ways, and each keep
 - `@pytest.mark.thin(n)`: n of its cases, spread evenly, run in the fast tier; the others are deep.
 - `@pytest.mark.deep`: the whole test, or all tests of an engine, are deep; `@pytest.mark.fast` brings one case back.
   A fast test of the same guarantee must stay (CONTRIBUTING names it).
+- `@pytest.mark.versions`: a case on another version of a server than the tests' own; deep, whatever else is marked.
 
 A case that is named on the command line runs in either tier.
 """
@@ -55,8 +56,8 @@ def some_fuzzers(items: list[pytest.Item]) -> list[pytest.Item]:
 def mark_deep_cases(items: Iterable[pytest.Item]) -> None:
     """Mark as deep every case that `thin` leaves out of the fast tier."""
     for _, cases in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
-        listed = list(cases)
-        thin = listed[0].get_closest_marker("thin")
+        listed = [case for case in cases if not case.get_closest_marker("versions")]
+        thin = listed[0].get_closest_marker("thin") if listed else None
         if thin is None:
             continue
         kept = spread(len(listed), *thin.args)

@@ -1,14 +1,20 @@
-"""Ledgers in files and in PostgreSQL. The server comes from a wheel, once a process, or from $DISCREET_TEST_POSTGRES."""
+"""Ledgers in files and in PostgreSQL. The server comes from a wheel, once a process, or from $DISCREET_TEST_POSTGRES.
+
+In the deep tier what is PostgreSQL's runs on each of `postgres_versions.VERSIONS`, too.
+"""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from discreet.ledger.ledger_location import DatabaseAddress
 from ledger.ledgers import Copies
+from postgres_versions import VERSIONS, version_server
 from surveys.collector.database import server
 
 #: Tests of what a ledger does, whatever it lies in, run on both. The rest are about SQLite's file.
@@ -21,24 +27,50 @@ FILES = {
     "test_a_stored_row_cannot_be_changed",
     "test_after_an_adoption_streams_are_closed",
 }
+#: Tests of what is PostgreSQL's own.
+SERVERS = {"test_postgres"}
+OLDER = [pytest.param(f"postgres{version}", marks=pytest.mark.versions) for version in VERSIONS]
 
 
 def pytest_generate_tests(metafunc):
-    if "path" in metafunc.fixturenames and metafunc.module.__name__.rpartition(".")[2] in BOTH:
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if "path" in metafunc.fixturenames and module in BOTH:
         both = metafunc.function.__name__ not in FILES
-        metafunc.parametrize("path", ["sqlite", "postgres"] if both else ["sqlite"], indirect=True)
+        metafunc.parametrize("path", ["sqlite", "postgres", *OLDER] if both else ["sqlite"], indirect=True)
+    if "postgres" in metafunc.fixturenames and module in SERVERS:
+        metafunc.parametrize("postgres", ["postgres", *OLDER], indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
-def postgres():
+def started() -> Iterator[Callable[[str], str]]:
+    """A function that gives the address of a server: the tests' own, or one of a version, such as `postgres15`."""
+    with ExitStack() as stack:
+        addresses: dict[str, str] = {}
+
+        def start(name: str) -> str:
+            if name not in addresses:
+                version = name.removeprefix("postgres")
+                addresses[name] = stack.enter_context(version_server(int(version)) if version else server())
+            return addresses[name]
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def postgres(request: pytest.FixtureRequest, started: Callable[[str], str]) -> str:
     """The address of a PostgreSQL server."""
-    with server() as address:
-        yield address
+    return started(getattr(request, "param", "postgres"))
 
 
 @pytest.fixture
-def address(postgres: str, state_folder: Path):
+def address(postgres: str, state_folder: Path) -> Iterator[DatabaseAddress]:
     """The same, in a schema of the test's own."""
+    with _schema(postgres) as address:
+        yield address
+
+
+@contextmanager
+def _schema(postgres: str) -> Iterator[DatabaseAddress]:
     import psycopg
 
     name = f"test_{secrets.token_hex(6)}"
@@ -52,9 +84,12 @@ def address(postgres: str, state_folder: Path):
 @pytest.fixture
 def path(request: pytest.FixtureRequest, tmp_path: Path, state_folder: Path):
     """Where a ledger may be made."""
-    if getattr(request, "param", "sqlite") == "postgres":
-        return request.getfixturevalue("address")
-    return tmp_path / "project" / ".discreet" / "ledger.db"
+    name = getattr(request, "param", "sqlite")
+    if name == "sqlite":
+        yield tmp_path / "project" / ".discreet" / "ledger.db"
+        return
+    with _schema(request.getfixturevalue("started")(name)) as address:
+        yield address
 
 
 @pytest.fixture

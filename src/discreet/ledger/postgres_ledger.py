@@ -348,7 +348,10 @@ def _verified_schema(connection: LedgerConnection, address: DatabaseAddress) -> 
 
 
 def _current_schema(connection: LedgerConnection) -> str:
-    schema_row = connection.execute("SELECT current_schema()::text").fetchone()
+    # Behind a pooler the server's process may have the path that another client of the pool left there.
+    with _rolled_back_transaction(connection):
+        connection.execute("SET LOCAL search_path TO DEFAULT")
+        schema_row = connection.execute("SELECT current_schema()::text").fetchone()
     if schema_row is None or schema_row[0] is None:
         raise LedgerFault(
             "the ledger's database has no schema to keep it in", hint="CREATE SCHEMA, or options=-csearch_path"

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError, UsageError
-from discreet.storage.postgres_errors import PostgresUse, unreachable
+from discreet.storage.postgres_errors import PostgresUse, in_the_clear, unreachable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -61,7 +61,16 @@ def connect(address: str, use: PostgresUse, *, prepare_threshold: int | None = N
         given = conninfo_to_dict(address)
         defaults = {**SILENCE, "application_name": use.application, **tls_settings(given)}
         settings: dict[str, Any] = {**defaults, **given, "client_encoding": "UTF8"}
-        return psycopg.connect(autocommit=True, prepare_threshold=prepare_threshold, **settings)
+        _refuse_downgrade(str(settings.get("sslmode") or os.environ.get("PGSSLMODE", "")), _is_elsewhere(given), use)
+        connection = psycopg.connect(autocommit=True, prepare_threshold=prepare_threshold, **settings)
+        if not connection.pgconn.ssl_in_use and is_remote(connection.info.hostaddr):
+            modes = [option.val for option in connection.pgconn.info if option.keyword == b"sslmode"]
+            try:
+                _refuse_downgrade((modes[0] or b"").decode(), True, use)  # as a service file says it
+            except DiscreetError:
+                connection.close()
+                raise
+        return connection
     except psycopg.ProgrammingError:
         problem = UsageError(
             "this is not the address of a PostgreSQL database", hint="postgresql://user@host:5432/database"
@@ -78,9 +87,20 @@ def tls_settings(given: Mapping[str, Any]) -> dict[str, str]:
     """
     if "sslmode" in given or "service" in given or "PGSSLMODE" in os.environ or "PGSERVICE" in os.environ:
         return {}
+    return {"sslmode": "require"} if _is_elsewhere(given) else {}
+
+
+def _is_elsewhere(given: Mapping[str, Any]) -> bool:
+    """Whether an address, or the environment, may mean another machine."""
     hosts = str(given.get("host") or os.environ.get("PGHOST") or "").split(",")
     addresses = str(given.get("hostaddr") or os.environ.get("PGHOSTADDR") or "").split(",")
-    return {"sslmode": "require"} if any(map(is_remote, (*hosts, *addresses))) else {}
+    return any(map(is_remote, (*hosts, *addresses)))
+
+
+def _refuse_downgrade(mode: str, elsewhere: bool, use: PostgresUse) -> None:
+    """Refuse a mode that takes TLS where it is offered: whoever answers in the server's place does not offer it."""
+    if elsewhere and mode in ("allow", "prefer"):
+        raise in_the_clear(mode, use)
 
 
 def is_remote(host: str) -> bool:

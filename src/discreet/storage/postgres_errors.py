@@ -38,6 +38,45 @@ _NO_TLS = (
     "{server} does not offer TLS",
     "turn it on there, or connect without TLS by sslmode=disable in the address",
 )
+_UNTRUSTED = (
+    "{server} shows a certificate that the trusted authority did not sign, or that has expired, so nothing was sent",
+    "sslrootcert=FILE in the address names the authority's certificate, sslrootcert=system those of this computer; "
+    "if they are right, somebody may stand in between",
+)
+#: By words of libpq's and of the server's that stand in its message together. (libpq's wheels have no translations.)
+_TLS_FAULTS = (
+    (
+        ("pg_hba", "no encryption"),
+        "{server} refuses connections without TLS",
+        "write sslmode=verify-full in the address",
+    ),
+    (
+        ("does not match host name",),
+        "{server} shows a certificate of another host name, so nothing was sent",
+        "write the host as its certificate has it; if the name is right, somebody may stand in between",
+    ),
+    (("certificate verify failed",), *_UNTRUSTED),
+    (("ssl error", "signature failure"), *_UNTRUSTED),  # of an authority that has the same name
+    (
+        ("root certificate file", "does not exist"),
+        "the certificate of the authority that vouches for {server} is missing",
+        "sslrootcert=FILE in the address names it, sslrootcert=system those of this computer",
+    ),
+    (
+        ("could not read root certificate file",),
+        "the certificate of the authority that vouches for {server} cannot be read",
+        "check the file that sslrootcert names",
+    ),
+    (
+        ("weak sslmode",),
+        "sslrootcert=system is for sslmode=verify-full alone",
+        "write sslmode=verify-full in the address",
+    ),
+)
+_IN_THE_CLEAR = (
+    "sslmode={mode} does not insist on TLS: {{server}}, or whoever stands in between, could have it without",
+    "write sslmode=verify-full in the address; sslmode=disable, if everybody on the way may read along",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +121,20 @@ def server_error(code: str, use: PostgresUse, *, reading: str = "") -> DiscreetE
     return use.fault(use.failed, code=code)
 
 
+def in_the_clear(mode: str, use: PostgresUse) -> DiscreetError:
+    """The error for an sslmode by which another machine may be spoken to without TLS."""
+    sentence, hint = _IN_THE_CLEAR
+    return use.fault(sentence.format(mode=mode), hint)
+
+
 def unreachable(fault: psycopg.Error, use: PostgresUse) -> DiscreetError:
     """Why no connection could be made: libpq has no code then, only words, perhaps of another language."""
     words = str(fault).lower()
     if fault.sqlstate:
         return server_error(fault.sqlstate, use)
+    for signs, sentence, hint in _TLS_FAULTS:
+        if all(sign in words for sign in signs):
+            return use.fault(sentence, hint)
     if "ssl" in words and "not support" in words:
         return use.fault(*_NO_TLS)
     if "password" in words or "authentication" in words or "pg_hba" in words or ("role" in words and "exist" in words):

@@ -82,21 +82,33 @@ class PostgresSession:
                 f"the server runs PostgreSQL {self.version}, but Discreet needs {OLDEST} or newer",
                 hint="upgrade it, or export the table to Parquet",
             )
-        server_facts = self.connection.execute(
-            "SELECT pg_catalog.current_schemas(false)::text[], pg_catalog.current_setting('server_encoding')"
-        )
-        path, encoding = server_facts.fetchone() or ((), "")
+        path, encoding = self._server_facts()
         if encoding != "UTF8":
             raise UsageError(
                 f"the encoding of the database is {encoding}, but Discreet needs UTF8", hint="convert the database"
             )
-        self.path = tuple(path)
+        self.path = path
         self.wishes = tuple(name for name in _WISHES if self._may_set(name))
         with self.transaction(read_only=True, deadline_s=CONNECT_S):
             for name, value in _SETTINGS.items():
                 (now,) = self.connection.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
                 if now.replace('"', "") != value:
                     raise UsageError(f"the server does not allow {name} to be set", hint="ask its administrator why")
+
+    def _server_facts(self) -> tuple[tuple[str, ...], str]:
+        """The role's own search path, and the encoding.
+
+        Behind a pooler the server's process may have the path that another client of the pool left there.
+        """
+        self.connection.execute("BEGIN READ ONLY; SET LOCAL search_path TO DEFAULT")
+        try:
+            server_facts = self.connection.execute(
+                "SELECT pg_catalog.current_schemas(false)::text[], pg_catalog.current_setting('server_encoding')"
+            )
+            path, encoding = server_facts.fetchone() or ((), "")
+        finally:
+            quietly(lambda: self.connection.execute("ROLLBACK"))
+        return tuple(path), encoding
 
     def _may_set(self, name: str) -> bool:
         """Whether the role may change a setting. Some exist only with their extension; a limit of others' stays."""
