@@ -208,15 +208,13 @@ def size_of(axis: Any) -> int:
 
 
 def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
-    """What a step of marginals or of a publication says that it measured; a row is in one cell of each of its tables."""
+    """What a step of marginals or of a publication says it measured; a row is in one cell of each of its tables."""
     sizes, inside = [size_of(axis) for axis in axes], stored["cells"] if kind == "publish" else {}
     names = stored["columns"] if kind == "marginals" else [*inside["places"], *inside["attributes"]]
     if [of for of, _, _ in axes] != [{"column": name} for name in names]:
         raise Broken("tables by something other than the columns that they name")
     if kind == "publish":
-        pairs = [
-            (numbers(level["nodes"]), numbers(groups)) for level in inside["levels"] for groups in level["groups"]
-        ]
+        pairs = [(numbers(level["nodes"]), numbers(groups)) for level in inside["levels"] for groups in level["groups"]]
         measured = [
             ["nodes", max(one) + 1, max(two) + 1, len(one), len(two), hashed(one), hashed(two)] for one, two in pairs
         ]

@@ -22,7 +22,7 @@ CALLED = {
     "stddev_pop": {"stddev_pop"},
     "count": {"count", "count_if", "countif"},
     "sum": {"sum"},
-    "quantile": {"median", "quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc", "min", "max"},
+    "quantile": set("median quantile quantile_cont quantile_disc percentile_cont percentile_disc min max".split()),
 }  # fmt: skip
 AGGREGATE = set().union(*CALLED.values())
 
@@ -107,7 +107,7 @@ def named(columns: list[str], items: list[list[str]]) -> list[list[str]]:
     known = [name for name, _ in found]
     for name, told, words in zip((each.lower().rstrip("_") for each in columns), known, found, strict=True):
         plain = "".join(words[1]).replace('"', "")
-        if told is None and name.replace(" ", "") != plain or told is not None and name != told.rstrip("_"):
+        if (told is None and name.replace(" ", "") != plain) or (told is not None and name != told.rstrip("_")):
             if name in [each and each.rstrip("_") for each in known]:
                 raise Broken(f"the column {name} is called as another one is in the text")
             raise Open("a column has another name than in the text, or one that the text does not say")

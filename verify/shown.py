@@ -66,7 +66,10 @@ class Tables:
             words = named(heads, items)
             trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
             trees |= dict((told or {}).get("formulas", []))
-            trees |= {place: ["quantile", quantiles and quantiles[one][0][0]] for place, one, _ in (told or {}).get("quantiles", [])}
+            trees |= {
+                place: ["quantile", quantiles and quantiles[one][0][0]]
+                for place, one, _ in (told or {}).get("quantiles", [])
+            }
             cells = self.cells(told, len(table["rows"]))
             for place, (head, said) in enumerate(zip(heads, words, strict=True)):
                 try:
@@ -272,7 +275,7 @@ class Tables:
 
 
 def noisy_lists(told: Any) -> Iterator[list[int]]:
-    """The lists of noisy numbers in a stored step, in their order. A number that stands alone is a choice, and no list."""
+    """The lists of noisy numbers in a stored step, in their order. A number that stands alone is a choice."""
     flat = isinstance(told, list) and all(type(each) is int for each in told)
     if isinstance(told, dict) and "data" not in told:
         for name, value in told.items():
@@ -291,7 +294,9 @@ def noisy_lists(told: Any) -> Iterator[list[int]]:
 
 def as_drawn(table: Any, steps: dict[int, Any]) -> None:
     """Whether a table is every noisy number as it was drawn, by step, part and place, and nothing else."""
-    head = [{"kind": "noisy" if name == "value" else "key", "name": name} for name in ("step", "part", "place", "value")]
+    head = [
+        {"kind": "noisy" if name == "value" else "key", "name": name} for name in ("step", "part", "place", "value")
+    ]
     rows = [
         [step_, part, place, value]
         for step_, told in sorted(steps.items())

@@ -155,7 +155,7 @@ def floats(value: float, noisy: int, law: dict[str, Any], times: Fraction) -> se
 
 
 def near(value: float, low: float, high: float) -> set[str]:
-    """A value to two digits of half of what lies between two ends, and still between them; where they are one, as it is."""
+    """A value to two digits of half of what lies between two ends, still between them; where they are one, as it is."""
     if high == low:
         return {repr(value + 0.0)}
     return {repr(min(max(each, low), high) + 0.0) for each in to_digits(value, (high - low) / 2)}

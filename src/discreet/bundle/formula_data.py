@@ -88,9 +88,7 @@ class FormulaTelling:
         if len(sums) == 1:
             step = _factor(formula)
             for each in (Fraction(1), step) if step.numerator == 1 else (Fraction(1),):  # others are of the query
-                whole = average(
-                    sums[0], rows, centre=total.centre, low=low, high=high, step=each, grain=total.grain
-                )
+                whole = average(sums[0], rows, centre=total.centre, low=low, high=high, step=each, grain=total.grain)
                 yield "average", [sums[0], rows], each, whole
             return
         inner = formula.arguments[0] if isinstance(formula, Call) else formula

@@ -67,7 +67,7 @@ def proof_of(
 
 
 def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The steps of a program. Of tables of declared columns also their axes, with which the digest of the step follows."""
+    """The steps of a program; of tables of declared columns also their axes, which the digest of a step follows from."""
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
     stored = json.loads(plan["payloads"][plan["release"]])
     cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
@@ -132,8 +132,7 @@ def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
         return {name: each for name, each in proof.items() if name != "axes"}
     names = ("columns", "cells")
     shown = [
-        None if told is None or not told["columns"] else {name: told[name] for name in names}
-        for told in proof["shown"]
+        None if told is None or not told["columns"] else {name: told[name] for name in names} for told in proof["shown"]
     ]
     return {**proof, "shown": shown}
 
