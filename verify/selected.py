@@ -22,7 +22,9 @@ CALLED = {
     "stddev_pop": {"stddev_pop"},
     "count": {"count", "count_if", "countif"},
     "sum": {"sum"},
-    "quantile": set("median quantile quantile_cont quantile_disc percentile_cont percentile_disc min max".split()),
+    "quantile": {"median", "min", "max"}
+    | {f"{name}_{form}" for name in ("quantile", "percentile") for form in ("cont", "disc")}
+    | {"quantile"},
 }  # fmt: skip
 AGGREGATE = set().union(*CALLED.values())
 

@@ -67,7 +67,7 @@ def proof_of(
 
 
 def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The steps of a program; of tables of declared columns also their axes, which the digest of a step follows from."""
+    """The steps of a program; of tables of declared columns also their axes: a step's digest follows from them."""
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
     stored = json.loads(plan["payloads"][plan["release"]])
     cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
