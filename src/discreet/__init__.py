@@ -22,6 +22,7 @@ from discreet.errors import (
     SchemaError,
     UsageError,
 )
+from discreet.storage.program_version import VERSION
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.synth.persons.tables_model import PersonTablesModel
     from discreet.tables.infer.inferred_tables import InferredTables
 
-__version__ = "0.2.0"
+__version__ = VERSION
 __all__ = [
     "BudgetExceeded",
     "DiscreetError",

@@ -236,7 +236,7 @@ def test_a_rollback_to_before_it_is_seen(long: Path, whole: list[int]):
 
 
 def test_another_programs_checkpoint_is_left_aside(long: Path, whole: list[int], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("discreet.__version__", "99")
+    monkeypatch.setattr("discreet.ledger.checkpoint.VERSION", "99")
     Ledger.open(long).close()
     assert len(whole) == 1
 

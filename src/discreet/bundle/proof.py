@@ -132,7 +132,8 @@ def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
         return {name: each for name, each in proof.items() if name != "axes"}
     names = ("columns", "cells")
     shown = [
-        None if told is None or not told["columns"] else {name: told[name] for name in names} for told in proof["shown"]
+        None if table is None or not table["columns"] else {name: table[name] for name in names}
+        for table in proof["shown"]
     ]
     return {**proof, "shown": shown}
 

@@ -15,11 +15,11 @@ from discreet.errors import Command, LedgerFault, LedgerTampered, Message
 from discreet.ledger import chain, checkpoint, summary_tables
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.chain import LedgerEntry, canonical_json
+from discreet.ledger.chain_sums import ChainSums
 from discreet.ledger.checkpoint import Checkpoint
 from discreet.ledger.ledger_store import LedgerStore
 from discreet.ledger.state import LedgerState
 from discreet.ledger.state_index import MOST_IN_MEMORY, index_entries
-from discreet.ledger.table_sums import TableSums
 
 _RESTORE_HINT = Message("run ", Command("ledger restore", "FILE"), " to replace it with a backup")
 
@@ -67,7 +67,7 @@ def load(store: LedgerStore, anchor: Anchor | None, *, last: Checkpoint | None =
 
     Needs some 100 bytes for each entry, and what `MOST_IN_MEMORY` of them are in memory.
     """
-    state, sums = LedgerState(), TableSums()
+    state, sums = LedgerState(), ChainSums()
     since = anchor.read().since if anchor else 1
 
     def note(entry: LedgerEntry) -> None:
@@ -159,14 +159,14 @@ def _answer_of(entry: LedgerEntry) -> tuple[str, str] | None:
     return (f"{body['id']}.{body['number']}" if entry.kind == "row" else body["id"]), body["sha256"]
 
 
-def _note_rows(sums: TableSums, entry: LedgerEntry, state: LedgerState) -> None:
+def _note_rows(sums: ChainSums, entry: LedgerEntry, state: LedgerState) -> None:
     if entry.kind == "charge":
         sums.charges.add(summary_tables.charge_row(state.charges[entry.data()["id"]]))
     elif answer := _answer_of(entry):
         sums.answers.add(answer)
 
 
-def _tables_match(store: LedgerStore, state: LedgerState, sums: TableSums) -> bool:
+def _tables_match(store: LedgerStore, state: LedgerState, sums: ChainSums) -> bool:
     """Whether the tables hold what the chain says, each row once. Keeps no row."""
     charges, answers = sums.new(), sums.new()
     for row in store.charge_rows():

@@ -25,7 +25,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import discreet
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.chain import canonical_json, find_problem, new_id
 from discreet.ledger.digest_list import DIGEST_BYTES, DigestList
@@ -33,6 +32,7 @@ from discreet.ledger.entry_index import EntryIndex, EntrySource
 from discreet.ledger.plain_data import from_plain, to_plain
 from discreet.ledger.state import LedgerState
 from discreet.ledger.state_index import INDEXED, index_entries, maps_of, use_indexes
+from discreet.storage.program_version import VERSION
 
 #: Another one is written when so many entries came after the last one.
 ROWS = 20_000
@@ -66,7 +66,7 @@ def write_checkpoint(anchor: Anchor, state: LedgerState, source: EntrySource, *,
                 "digests": hashlib.sha256(state.digests.packed).hexdigest(),
                 "format": FORMAT,
                 "ledger": state.ledger,
-                "program": discreet.__version__,
+                "program": VERSION,
                 "seq": state.seq,
                 "since": since,
                 "sizes": sizes,
@@ -104,7 +104,7 @@ def read_checkpoint(anchor: Anchor, ledger: str) -> Checkpoint | None:
         digests = _anchored_digests(anchor.folder / "digests", data["seq"])
     except (OSError, ValueError):
         return None
-    same = (data["format"], data["program"], data["ledger"]) == (FORMAT, discreet.__version__, ledger)
+    same = (data["format"], data["program"], data["ledger"]) == (FORMAT, VERSION, ledger)
     whole = hashlib.sha256(content).hexdigest(), hashlib.sha256(digests).hexdigest()
     if not same or whole != (data["content"], data["digests"]):
         return None

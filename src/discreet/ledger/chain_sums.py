@@ -23,7 +23,7 @@ class RowSum:
         self.total = (self.total + int.from_bytes(digest)) % 2**256
 
 
-class TableSums:
+class ChainSums:
     """What the chain says of charges and answers, to compare with the tables beside it."""
 
     def __init__(self) -> None:
