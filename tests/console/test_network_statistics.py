@@ -108,7 +108,7 @@ def test_protected_persons(persons):
         ({"by": "height"}, "no column"),
         ({"only": "love"}, "love"),
         ({"edges_per_node": "many"}, "must be a whole number from 1"),
-        ({"ends": "a"}, "name the two columns of the ends"),
+        ({"ends": "a"}, "Name the two columns of the ends"),
         ({"epsilon": "x"}, "epsilon"),
         ({"only": "x" * 600}, "at most 500 letters"),
     ],
@@ -168,5 +168,5 @@ class TestForPrograms:
         assert charges(edges) == before
 
     def test_more_than_is_left_is_refused(self, edges, program):
-        answer = program.send("POST", "/graph", BODY | {"epsilon": 399})
+        answer = program.send("POST", "/graph", BODY | {"epsilon": 9999})
         assert answer.status_code == 402 and answer.json()["error"]

@@ -118,7 +118,7 @@ def test_the_form_works_without_scripts(clinic):
     wrong = browser.get(
         browser.post("/ask", {**FORM, **chosen, "build_column": "", "act": "build"}).headers["location"]
     )
-    assert wrong.status_code == 400 and "choose a column" in wrong.text and "what was typed before" in wrong.text
+    assert wrong.status_code == 400 and "Choose a column" in wrong.text and "what was typed before" in wrong.text
 
 
 def test_the_script_gets_the_sql_or_the_reason(clinic):
@@ -129,7 +129,7 @@ def test_the_script_gets_the_sql_or_the_reason(clinic):
     }
     told = browser.post("/ask/build", {"build_table": "wards"}).json()  # public: nothing is asked of it alone
     assert told["sql"] is not None or told["problem"]["error"]
-    assert browser.post("/ask/build", {"build_table": "nowhere"}).json()["problem"]["error"] == "choose a table"
+    assert browser.post("/ask/build", {"build_table": "nowhere"}).json()["problem"]["error"] == "Choose a table."
 
 
 def test_words_to_click_in(clinic):

@@ -93,7 +93,7 @@ def test_a_file_that_is_too_large_leaves_nothing(clinic, owner):
 
 def test_an_empty_file_is_told(clinic, owner):
     found = upload(owner, "empty.csv", b"")
-    assert found.status_code == 400 and found.json()["error"] == "the file is empty"
+    assert found.status_code == 400 and found.json()["error"] == "The file is empty."
     assert not {path for path in files(clinic) if path.startswith("sources")}
 
 

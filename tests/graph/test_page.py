@@ -16,6 +16,8 @@ def test_every_statistic_is_named(name):
 
 
 def test_the_shares_are_those_of_the_code():
-    told = {name: int(number) for name, number in re.findall(r"`(\w+)` (\d+)", PAGE)}
-    assert told and all(WEIGHTS[name] == number for name, number in told.items())
+    told = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d*)", PAGE, re.MULTILINE)
+    assert len(told) == 6
+    for name, number, width in told:
+        assert WEIGHTS[name] == int(number) and WEIGHTS.get(f"{name}_width") == (int(width) if width else None)
     assert (WEIGHTS["triangles"], WEIGHTS["wedges"]) == (28, 7)

@@ -127,8 +127,8 @@ def _causes(column: Column, cells: Counter[str]) -> Iterator[ValueCause]:
         if gained - kept > most:
             best, most = (changed, reason, setting), gained - kept
     if best is not None:
-        changed, reason, setting = best
-        yield _cause(column, lost, lambda text: cell_code(changed, text) is not None, reason, setting)
+        better, reason, setting = best
+        yield _cause(column, lost, lambda text: cell_code(better, text) is not None, reason, setting)
 
 
 def _misspelled(column: CategoryColumn, lost: Counter[str]) -> Iterator[ValueCause]:
@@ -138,8 +138,8 @@ def _misspelled(column: CategoryColumn, lost: Counter[str]) -> Iterator[ValueCau
         declared.setdefault(_loosely(value), value)
     meant = Counter[str]()
     for text, times in lost.items():
-        if value := declared.get(_loosely(text)):
-            meant[value] += times
+        if spelling := declared.get(_loosely(text)):
+            meant[spelling] += times
     if meant:
         examples = ", ".join(_quoted(value) for value, _ in meant.most_common(MOST_EXAMPLES))
         reason = f"are declared values but for capitals or spaces, for example {examples}"

@@ -88,7 +88,7 @@ def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pyt
         page.get_by_label("Your query, in SQL").fill(AGES)
         page.evaluate(CANCELLING)
         page.get_by_role("button", name="Ask", exact=True).click()
-        expect(page.locator("#trouble")).to_contain_text("stopped before anything was charged")
+        expect(page.locator("#trouble")).to_contain_text("Stopped before anything was charged")
         assert question(page) == AGES
         page.goto("/jobs")
         expect(page.get_by_role("group", name="Jobs that have ended")).to_contain_text("stopped")

@@ -30,12 +30,12 @@ SCHEMA = schemathesis.openapi.from_dict(openapi_document(API_OPERATIONS))
 OPERATIONS = {f"{each.ok().method} {each.ok().path}": each.ok() for each in SCHEMA.get_all_operations()}
 #: Questions that are answered, so that more than refusals is seen.
 SQL = (
-    "select cost from visits",
-    "select count(*) from patients",
     "select day, sum(cost) s from visits group by day",
+    "select count(*) from patients",
+    "select median(age) from patients",
+    "select cost from visits",
     "select sex, avg(age) from patients group by sex",
     "select ward, count(*) from patients group by cube (ward)",
-    "select median(age) from patients",
 )
 
 
@@ -104,7 +104,8 @@ def test_answers_are_as_the_document_says(caller, name, mode):
     def fuzz(case):
         caller.call(case, number=next(numbers) if mode is GenerationMode.POSITIVE else 0)
 
-    numbers = itertools.count()
+    # The first request of every second operation makes sense: the analyst's query is answered, the owner's refused.
+    numbers = itertools.count(list(OPERATIONS).index(name) + 2 * (caller.role == "owner"))
     fuzz()
 
 
