@@ -168,5 +168,5 @@ class TestForPrograms:
         assert charges(edges) == before
 
     def test_more_than_is_left_is_refused(self, edges, program):
-        answer = program.send("POST", "/graph", BODY | {"epsilon": 9999})
+        answer = program.send("POST", "/graph", BODY | {"epsilon": 500})
         assert answer.status_code == 402 and answer.json()["error"]
