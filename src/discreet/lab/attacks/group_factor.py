@@ -26,7 +26,7 @@ class GroupFactor:
     """How much likelier "all of them" was among those who have the trait: measured, with its interval, and allowed.
 
     Guarantee: the exact ratio is in the interval with 95% confidence.
-    Because: it divides the ends of two Clopper-Pearson intervals of 97.5% each, so it misses only where one of them does.
+    Because: it divides the ends of two Clopper-Pearson intervals of 97.5% each: it misses only where one of them does.
     `at_most` is None where no target without the trait was counted so: then nothing bounds the ratio from above.
     """
 
@@ -56,8 +56,8 @@ class GroupFactor:
             measured = f"{_figure(self.measured)} times ({interval})"
         return (
             f"What is epsilon {one} for one person is epsilon {self.people} x {one} = {all_} for the {self.people} "
-            f"together: no outcome of a count may be more than e^{all_} = {_figure(self.bound)} times as likely if they "
-            f"have the trait. Measured for a count of at least {self.people}: {measured}."
+            f"together: no outcome of a count may be more than e^{all_} = {_figure(self.bound)} times as likely if "
+            f"they have the trait. Measured for a count of at least {self.people}: {measured}."
         )
 
 
