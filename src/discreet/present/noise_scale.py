@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from statistics import median_low
 
 #: By what share of what is above the noise an interval below it may lengthen the axis on each side.
 _SHARE = 4
@@ -38,8 +37,8 @@ def axis_reach(extents: Iterable[NoisyExtent], *, zero: bool = True) -> tuple[fl
         return 0.0, 0.0
     leading = [each for each in every if not each.below_noise]
     if not leading:
-        most = median_low(each.half for each in every)
-        leading = [each for each in every if each.half <= most]
+        halves = sorted(each.half for each in every)
+        leading = [each for each in every if each.half <= halves[(len(halves) - 1) // 2]]
     start = [0.0] if zero else []
     low, high = float(min(start + [each.low for each in leading])), float(max(start + [each.high for each in leading]))
     widest = max(each.half for each in leading)

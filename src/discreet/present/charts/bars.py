@@ -153,7 +153,7 @@ def _horizontal_bars(shown: Sequence[Bar], ends: tuple[float, float], more: int)
 
 
 def _labels(shown: Sequence[Bar], room: float) -> list[list[str]]:
-    """What is read beside each bar: its key, in up to three lines; where several would read alike, each has its number."""
+    """What is read beside each bar: its key, in up to three lines; where several read alike, each has its number."""
     wrapped = [svg.wrap_all(svg.key(bar.label), room, most=_LABEL_LINES) for bar in shown]
     alike = Counter((*lines, bar.label_class) for lines, bar in zip(wrapped, shown, strict=True))
     for place, bar in enumerate(shown):

@@ -18,8 +18,8 @@ Place = tuple[str, float, str]
 def ordered_places(keys: Sequence[svg.Key]) -> list[int] | None:
     """The places of the keys in their order, NULL last; None where they have none, or one of them comes twice.
 
-    >>> ordered_places([30, None, 7]), ordered_places(["2026-02-01", "2026-01-01"]), ordered_places(["[5, 9)", "[0, 5)"])
-    ([2, 0, 1], [1, 0], [1, 0])
+    >>> [ordered_places(keys) for keys in ([30, None, 7], ["2026-02-01", "2026-01-01"], ["[5, 9)", "[0, 5)"])]
+    [[2, 0, 1], [1, 0], [1, 0]]
     >>> ordered_places(["flu", "mumps"]), ordered_places([3, "x"]), ordered_places([None, True]), ordered_places([3, 3])
     (None, None, None, None)
     """

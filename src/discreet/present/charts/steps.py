@@ -22,7 +22,7 @@ _ROUND = (5, 10, 20, 50, 100)
 
 
 def steps(shown: Sequence[Bar], ends: tuple[float, float], *, height: float) -> tuple[list[Markup], float]:
-    """A step for each bar, from left to right, and NULL as a bar beside them. The ends of the upright axis are given."""
+    """A step for each bar, from left to right, and NULL as a bar beside them. `ends`: of the upright axis."""
     nulls, ordered = [bar for bar in shown if bar.label is None], [bar for bar in shown if bar.label is not None]
     left, top, bottom = axis.tick_width(*ends, about=4), 10.0, height - 22
     right = svg.WIDTH - _ASIDE * len(nulls)
@@ -98,7 +98,7 @@ def _labels(given: Sequence[Bar], across: Scale, bottom: float) -> Iterator[Mark
     least = max(1, -int(-widest // (across.at(1) - across.at(0))))
     weights = [_roundness(name) for name in names]
     choices = [
-        (-sum(weights[first::every]) / len(weights[first::every]), every, first)
+        (-sum(weights[first::every]), every, first)
         for every in range(least, 2 * least + 1)
         for first in range(min(every, len(names)))
     ]
