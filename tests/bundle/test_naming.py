@@ -311,6 +311,23 @@ def test_a_text_that_looks_like_null_is_quoted(tmp_path):
     assert len(set(seen(bundle_files.make_bundle(project, release)["chart.svg"].decode()))) == 3
 
 
+def test_marginals_of_one_ordered_column_are_steps_in_its_order(tmp_path):
+    ages = 'type = "integer"\nlow = 0\nhigh = 60'
+    codes = f'type = "category"\nvalues = {json.dumps([str(code) for code in range(61)])}\nclosed = true'
+    rows = [(row % 40, row % 61) for row in range(2000)]
+    project = survey(tmp_path / "p", {"age": ages, "code": codes}, rows)
+    release = project.marginals("s", ["age"], order=1, exactly=True, epsilon=SURE).release
+    chart = bundle_files.make_bundle(project, release)["chart.svg"].decode()
+    assert [each.partition(":")[0] for each in said(chart)] == [*(f"age = {age}" for age in range(61)), "NULL"]
+    assert 'class="chart-step"' in chart and " more" not in chart
+    bundle_files.write(bundle_files.make_bundle(project, release), tmp_path / "out")
+    for report in (verify(tmp_path / "out"), verify(tmp_path / "out", project=project)):
+        assert report.sound and report.open == (), report
+    release = project.marginals("s", ["code"], order=1, exactly=True, epsilon=SURE).release
+    chart = bundle_files.make_bundle(project, release)["chart.svg"].decode()
+    assert 'class="chart-step"' not in chart and "… 21 more" in chart, "codes are no numbers"
+
+
 @pytest.mark.parametrize("number", [52, 45_210, -12_345_678, 1_234_567_890_123])
 @pytest.mark.parametrize("column", ["highest_degree", "degree_of_school", "d", "highest_school_degree_of_the_parents"])
 def test_names_have_the_room_that_numbers_leave_them(column, number):

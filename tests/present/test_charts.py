@@ -175,6 +175,7 @@ def test_classes_have_rules_and_nothing_else_says_how_it_looks():
         for place in range(9)
     ]
     many = [*every(), charts.burn_down(people, title="many"), charts.bars([Bar(label=None, value=None)], title="none")]
+    many.append(charts.bars(ages(112, bar(None, 12, 5000, drowned=True)), title="ages", ordered=True))
     for chart in many:
         for each in read(chart).iter():
             for word in each.get("class", "").split():
@@ -488,6 +489,8 @@ def test_a_chart_alone_brings_its_colours_and_nothing_else():
     root = read(charts.standalone_svg(made))
     (style,) = found(root, "style")
     classes = {word for each in root.iter() for word in each.get("class", "").split()}
+    steps = charts.bars(ages(112, bar(None, 12, 5000, drowned=True)), title="ages", ordered=True)
+    classes |= {word for each in read(steps).iter() for word in each.get("class", "").split()}
     missing = {word for word in classes if word not in ("chart", "chart-label", "chart-number")}
     assert all(f".{word}" in style.text for word in missing) and missing
     assert found(root, "script") == [] and "url(" not in style.text and "import" not in style.text
@@ -609,7 +612,8 @@ def ages(count, *more, noise=25):
 def test_ordered_groups_beyond_forty_are_steps_in_their_order():
     root = read(charts.bars(ages(112), title="ages", ordered=True))
     slots = [each for each in root.iter(f"{NAME}rect") if each.get("pointer-events") == "all"]
-    assert [slot.find(f"{NAME}title").text.partition(":")[0] for slot in slots] == [str(age) for age in range(112)]
+    titles = [group.find(f"{NAME}title").text for group in found(root, "g")]
+    assert [each.partition(":")[0] for each in titles] == [str(age) for age in range(112)] and len(slots) == 112
     lefts = [float(slot.get("x")) for slot in slots]
     assert lefts == sorted(lefts) and not found(root, "rect", "chart-bar")
     assert "more" not in " ".join(texts(root)) and description(root).startswith("112 steps, each with its noise")

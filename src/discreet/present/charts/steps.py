@@ -79,9 +79,10 @@ def _slots(given: Sequence[Bar], across: Scale, scale: Scale) -> Iterator[Markup
     for place, bar in enumerate(given):
         left, right = across.at(place), across.at(place + 1)
         corners = {"x": left, "y": scale.end, "width": right - left, "height": scale.start - scale.end}
-        slot = svg.tag("rect", svg.title(bar_words(bar, scale)), **corners, fill="none", pointer_events="all")
+        slot = svg.tag("rect", **corners, fill="none", pointer_events="all")
         yield svg.tag(
             "g",
+            svg.title(bar_words(bar, scale)),
             slot,
             *(
                 svg.tag("circle", cx=(left + right) / 2, cy=scale.clipped(each), r=2.5, class_="chart-try")
