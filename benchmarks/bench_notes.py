@@ -21,6 +21,8 @@ RATINGS = {
     "eight known, none of the 500 most rated": ("--outside-top", "500"),
     "a sample of 10% is published, 20% of its ratings changed": ("--sample", "0.1", "--perturb", "0.2"),
 }
+#: The most that the attack takes: enough of them are counted so by chance alone for a narrow interval.
+TARGETS = 5_000
 #: A yes-or-no question, twice a day for four weeks.
 SURVEY = ("--choices", "yes,no", "--protocol", "two-coins", "--every", "day", "--donations", "2", "--periods", "28")
 
@@ -47,19 +49,26 @@ def ratings() -> list[str]:
 def differencing() -> list[str]:
     """How far two answers differ for people who share a secret: the ratio of likelihoods, and how often it is guessed."""
     lines = [
-        "| attack differencing, epsilon 1 | exact | Discreet | ratio measured | at least (95%) | allowed, e^k | CPU s |",
+        f"| attack differencing, epsilon 1, {TARGETS:,} targets | exact | Discreet | allowed, e^k | ratio measured "
+        "| its interval (95%) | CPU s |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for people in (1, 2, 4):
-        data, cpu_s = told("attack", "differencing", *([] if people == 1 else ["--people", str(people)]))
+        data, cpu_s = told("attack", "differencing", "--targets", str(TARGETS), "--people", str(people))
         servers = {server["server"]: server["success"] for server in data["details"]["servers"]}
         group = data["details"].get("group") or {}
-        names = ("factor_measured", "factor_at_least", "factor_bound")
-        ratio = [f"{group[name]:.1f}" if name in group else "–" for name in names]
+        names = ("factor_bound", "factor_measured", "factor_at_least", "factor_at_most")
+        bound, measured, low, high = ("–" if group.get(name) is None else f"{group[name]:.1f}" for name in names)
+        interval = f"{low} to {high}" if group else "–"
         lines.append(
-            f"| {people} people share it | {servers['exact']:.1%} | {servers['Discreet']:.1%} | {ratio[0]} | {ratio[1]} "
-            f"| {ratio[2]} | {cpu_s:.1f} |"
+            f"| {people} share it | {servers['exact']:.1%} | {servers['Discreet']:.1%} | {bound} | {measured} "
+            f"| {interval} | {cpu_s:.1f} |"
         )
+    lines += [
+        "",
+        "A claim is violated where the whole interval lies above what is allowed. Laplace noise attains e^k, so an interval "
+        "that contains it is what a correct build shows.",
+    ]
     return lines
 
 

@@ -30,6 +30,7 @@ from discreet.bundle.sheet_chart import chart_of
 from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification import verify
 from discreet.errors import LedgerFault, UsageError
+from discreet.present import charts
 from discreet.release import ReleaseColumn
 from discreet.synth.model_folder import save_in_project
 from tiers import size
@@ -751,6 +752,24 @@ def test_a_chart_draws_what_the_sheet_holds():
     assert text == chart_of(Sheet(columns=(*columns, number), rows=rows, intervals=ends), title="T")
     none = chart_of(Sheet(columns=columns, rows=(("x", "y"),), intervals=((None, None),)), title="T")
     assert "There is nothing to show" in none and ElementTree.fromstring(none) is not None
+
+
+def test_a_chart_of_many_ordered_rows_is_in_the_order_of_the_column():
+    """Of 112 ages the 40 largest were once drawn."""
+    columns = (ReleaseColumn(name="age", kind="key"), ReleaseColumn(name="n", kind="noisy"))
+
+    def chart(keys):
+        rows = tuple((key, 100 + place) for place, key in enumerate(keys))
+        ends = tuple((None, (value - 5, value + 5)) for _, value in rows)
+        return str(chart_of(Sheet(columns=columns, rows=rows, intervals=ends), title="T"))
+
+    text = chart([*range(111, -1, -1), None])
+    places = [text.index(f"<title>{age}: ") for age in range(112)]
+    assert places == sorted(places) and "chart-step" in text and "more" not in text and ">NULL</text>" in text
+    assert "chart-step" not in chart(range(40)) and "chart-step" not in chart([f"w{place}" for place in range(50)])
+    assert "… 10 more" in chart([f"w{place}" for place in range(50)])
+    styled = charts.standalone_svg(charts.bars([], title="t"))
+    assert ".chart-step{" in styled and ".chart-noise{" in styled and ".chart-beyond{" in styled
 
 
 def test_an_average_that_says_nothing_is_grey_on_the_card_and_in_the_chart():

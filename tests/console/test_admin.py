@@ -40,12 +40,15 @@ def test_ones_own_page(clinic, analyst, people):
     told = analyst.get("/me.json").json()
     assert told["person"]["name"] == "ann" and told["tokens"] == [] and len(told["sessions"]) == 1
     assert "csrf" not in told and told["roles"] == ["analyst"]
+    page = analyst.get("/me").text
+    assert "You have no tokens yet" in page and "data-copy" not in page
 
 
 def test_a_token_is_shown_once_and_works(clinic, analyst, people):
     made = analyst.post("/me/tokens", {"label": "nightly", "days": "7", "role": "analyst"})
     (text,) = re.findall(r"dsc_[\w-]{43}", made.text)
     assert people.tokens.find(text).label == "nightly"
+    assert f'<code id="new-token">{text}</code>' in made.text and 'data-copy="#new-token"' in made.text
     assert text not in analyst.get("/me").text and "nightly" in analyst.get("/me").text
     headers = {"authorization": f"Bearer {text}"}
     assert clinic.client().get("/me.json", headers=headers).json()["person"]["name"] == "ann"

@@ -291,3 +291,33 @@ def test_best_numbers_are_shown_and_hidden_by_a_link(browser, project):
     assert "n, best" in shown and "Hide the best numbers" in shown
     assert ">total<" in plain
     assert browser.get(f"{path}.json").json()["best"] == [list(row) for row in found.best()]
+
+
+def test_many_bins_are_steps_in_their_order_and_categories_are_not():
+    """Rows may be in the order of a number; a chart of an ordered column is in the order of the column."""
+
+    def chart(labels, **more):
+        data = {
+            "columns": [{"name": "k", "kind": "key"}, {"name": "n", "kind": "noisy"}],
+            "rows": [[label, 100] for label in labels],
+            "intervals": [[None, [90, 110]] for _ in labels],
+        }
+        return release_view.release_chart(data | more)
+
+    bins = [f"[{low}, {low + 5})" for low in range(0, 250, 5)]
+    mixed = chart([*bins[30:], None, *bins[:30]])
+    assert [bar["label"] for bar in mixed["bars"]] == [*bins, None] and mixed["ordered"]
+    few = chart(bins[9::-1])
+    assert [bar["label"] for bar in few["bars"]] == bins[9::-1] and few["ordered"]
+    words = [f"place {number}" for number in range(50)]
+    assert [bar["label"] for bar in chart(words[::-1])["bars"]] == words[::-1] and not chart(words)["ordered"]
+
+
+def test_a_point_of_a_line_that_is_below_the_noise_says_so():
+    data = {
+        "columns": [{"name": "k", "kind": "key"}, {"name": "n", "kind": "noisy"}],
+        "rows": [[1, 100], [2, 3], [3, 90]],
+        "intervals": [[None, [90, 110]], [None, [-5000, 5006]], [None, [80, 100]]],
+    }
+    (series,) = release_view.release_chart(data)["series"]
+    assert [point["drowned"] for point in series["points"]] == [False, True, False]

@@ -29,6 +29,18 @@ def test_owners_are_told_of_requests_that_wait(clinic):
     assert "for your decision" not in owner.text("/")
 
 
+def test_who_has_no_table_yet_is_told_what_to_do_first(tmp_path):
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(file.read_text().partition("[populations")[0])
+    owner, analyst = made.browser("owner"), made.browser("analyst")
+    for path in ("/synth", "/synth/new", *(f"/tables/new/{kind}" for kind in ("marginals", "histogram", "ranges"))):
+        assert 'class="button" href="/admin/tables/new"' in owner.get(path).text, path
+        page = analyst.get(path).text
+        assert "/admin" not in page and 'href="/learn">try the lessons' in page, path
+    made.house.close()
+
+
 @pytest.mark.deep
 def test_a_grant_is_told_with_the_line_to_write_and_not_as_a_fault(clinic):
     owner, file = clinic.browser("owner"), clinic.folder / "discreet.toml"

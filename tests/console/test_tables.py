@@ -3,6 +3,7 @@
 import io
 import re
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
 
 import pyarrow.parquet as pq
 import pytest
@@ -186,6 +187,26 @@ def test_marginals_are_kept_and_agree(clinic, browser, marginals):
     assert table.column_names == header.split(",") and table.num_rows == 8
     assert browser.get(f"{marginals}?t=4").status_code == 400
     assert charges(clinic) == before
+
+
+def test_tables_of_an_ordered_column_are_drawn_in_its_order(clinic, browser):
+    """Of 41 costs and NULL, the 40 largest were once drawn, and "2 more"."""
+    at = sent(browser, "/tables/new/marginals", {"table": "visits", "columns": ["cost"], "epsilon": "3"})
+    (number,) = [
+        each["number"] for each in browser.get(f"{at}.json").json()["found"]["tables"] if each["name"] == "cost"
+    ]
+    page, chart = browser.get(f"{at}?t={number}").text, browser.get(f"{at}.json?t={number}").json()["found"]["chart"]
+    assert [bar["label"] for bar in chart["bars"]] == [*range(41), None] and chart["ordered"]
+    assert "chart-step" in page and "… 2 more" not in page
+    places = [page.index(f"<title>{cost}: ") for cost in range(41)]
+    assert places == sorted(places)
+    every = "\n".join(f"{cost}..{cost}" for cost in range(41))
+    at = sent(browser, "/tables/new/ranges", {**RANGES, "between": every}).partition("?")[0]
+    page = browser.get(f"{at}?{urlencode({'between': every})}").text
+    assert "chart-step" in page and "The band around the steps shows" in page and "… 1 more" not in page
+    mixed = "\n".join(f"{cost}..{cost}" for cost in reversed(range(41)))
+    page = browser.get(f"{at}?{urlencode({'between': mixed})}").text
+    assert "chart-step" not in page and "… 1 more" in page and "Lines on the bars show" in page
 
 
 def test_many_at_once_pay_once(clinic):

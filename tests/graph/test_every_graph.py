@@ -4,7 +4,8 @@ Why this is all of them. Every graph in every order of its edges is the beginnin
 complete graph: so a walk over the orders of that one graph, which stops anywhere, meets them all. Of two orders that lead
 to the same counts, and leave the same edges to come, one is enough: so the walk has few places. Nodes have no names, so
 one node that goes stands for any. Traits: the graph of each entry is counted by itself, and orders of two entries mix in
-any way, so what one node moves at most is the sum over entries of what it moves at most in each.
+any way, so what one node moves at most is the sum over entries of what it moves at most in each. These walks leave names
+out as well, so they reach six nodes with edges in both directions in either tier.
 
 That the code counts what is walked over here is a test of its own: one graph of each shape and colouring, by its code.
 """
@@ -63,6 +64,66 @@ class Walk:
         return max(abs(gap) for gap in self.gaps)
 
 
+def places_without_names(edges, limit, node, colours):
+    """The `places` of `Walk(edges, limit, node, len(colours))`, one of those that differ by names alone. Far fewer steps.
+
+    Because: an edge that neither run would keep now never is kept again, so whether it came is of no matter, and the two
+    directions of a pair do the same. So what matters is both runs' degrees, and how often each pair has come that
+    either run would still keep. Nodes of one colour have the same edges to come, so their names are of no matter, but
+    for the node that goes: of places that differ by names, one is enough. (`_named` finds the same names for most of
+    them; that it misses some costs time alone.) `edges` are all of some pairs of colours; colours are in order.
+    """
+    times = Counter(tuple(sorted(edge)) for edge in edges)
+    kinds = [(colour, place != node) for place, colour in enumerate(colours)]
+    start = ((0,) * len(colours), (0,) * len(colours), ())
+    seen, open_ = {start}, [start]
+    while open_:
+        more, less, came = open_.pop()
+        came = dict(came)
+        for pair, ways in times.items():
+            kept = all(more[end] < limit for end in pair)
+            kept_less = node not in pair and all(less[end] < limit for end in pair)
+            if came.get(pair, 0) == ways or not (kept or kept_less):
+                continue
+            degrees = (_raised(more, *pair) if kept else more, _raised(less, *pair) if kept_less else less)
+            state = _named(*degrees, came | {pair: came.get(pair, 0) + 1}, limit, node, kinds)
+            if state not in seen:
+                seen.add(state)
+                open_.append(state)
+    return {(more, less) for more, less, _ in seen}
+
+
+def most_moved(places):
+    """How many more edges one run keeps: half of what its degrees are more."""
+    return max(abs(sum(more) - sum(less)) // 2 for more, less in places)
+
+
+def _named(more, less, came, limit, node, kinds):
+    """A place with its nodes in an order of what is known of each, and without the pairs that neither run would keep."""
+    room = [(more[each] < limit, less[each] < limit) for each in range(len(kinds))]
+    live = {
+        (a, b): times
+        for (a, b), times in came.items()
+        if (room[a][0] and room[b][0]) or (node not in (a, b) and room[a][1] and room[b][1])
+    }
+    marks = [(kind, more[each], less[each]) for each, kind in enumerate(kinds)]
+    for _ in range(2):
+        around = [[] for _ in kinds]
+        for (a, b), times in live.items():
+            around[a].append((times, marks[b]))
+            around[b].append((times, marks[a]))
+        marks = [(mark, tuple(sorted(near))) for mark, near in zip(marks, around, strict=True)]
+    # kinds come first in a mark: as nodes of one kind are neighbours in numbers, each gets a place of its own kind
+    order = sorted(range(len(kinds)), key=marks.__getitem__)
+    name = {each: place for place, each in enumerate(order)}
+    renamed = sorted((*sorted((name[a], name[b])), times) for (a, b), times in live.items())
+    return (
+        tuple(more[each] for each in order),
+        tuple(less[each] for each in order),
+        tuple(((a, b), times) for a, b, times in renamed),
+    )
+
+
 def _raised(degrees, one, other):
     return tuple(degree + (node in (one, other)) for node, degree in enumerate(degrees))
 
@@ -99,20 +160,43 @@ def test_one_person_and_a_private_trait(limit, groups, directed, alike):
 
     A node of unknown trait has no edge in any entry: that is a graph of one node less.
     """
-    nodes = MOST - 1 if directed else MOST
     kind = TraitMixing(groups=groups, limit=limit, directed=directed and not alike, alike=alike)
     reached, claim = Worst(), kind.sensitivity("node")
-    for counts in colourings(nodes, groups):
-        traits = [group for group, count in enumerate(counts) for _ in range(count)]
-        entries = {}
-        for edge in pairs(nodes, directed=directed):
-            ends = tuple(traits[end] for end in edge)
-            entry = ends[0] == ends[1] if alike else ends if directed else tuple(sorted(ends))
-            entries.setdefault(entry, []).append(edge)
-        moved = [Walk(edges, limit, 0, nodes).most for edges in entries.values()]
+    for counts in colourings(6, groups):
+        traits, entries = entries_of(counts, directed=directed, alike=alike)
+        moved = [most_moved(places_without_names(edges, limit, 0, traits)) for edges in entries]
         reached.see(np.array(moved), np.zeros(len(moved), dtype=np.int64))
     assert reached.within(claim) and reached.linf == limit
     assert reached.l1 == claim.l1 or (limit, groups, directed) != (1, 2, False)
+
+
+@pytest.mark.parametrize("alike", [False, True], ids=["matrix", "alike"])
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_places_without_names_are_all_places(limit, directed, alike):
+    """On the graphs that the walk with names can do, too: the same places, but for names."""
+    for nodes, groups in itertools.product(range(2, 5 if directed else 6), (1, 2, 3)):
+        for counts in colourings(nodes, groups):
+            traits, entries = entries_of(counts, directed=directed, alike=alike)
+            for edges in entries:
+                walk, places = Walk(edges, limit, 0, nodes), places_without_names(edges, limit, 0, traits)
+                named = [{_nameless(traits, *place) for place in each} for each in (walk.places, places)]
+                assert named[0] == named[1] and walk.most == most_moved(places)
+
+
+def _nameless(traits, more, less):
+    return tuple(sorted((trait, node == 0, more[node], less[node]) for node, trait in enumerate(traits)))
+
+
+def entries_of(counts, *, directed, alike):
+    """The traits of nodes, and the edges that each entry counts."""
+    traits = [group for group, count in enumerate(counts) for _ in range(count)]
+    entries = {}
+    for edge in pairs(len(traits), directed=directed):
+        ends = tuple(traits[end] for end in edge)
+        entry = ends[0] == ends[1] if alike else ends if directed else tuple(sorted(ends))
+        entries.setdefault(entry, []).append(edge)
+    return traits, list(entries.values())
 
 
 class TestTheCode:

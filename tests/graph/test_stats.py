@@ -8,6 +8,7 @@ import pytest
 
 import discreet
 from discreet.accounting import events
+from discreet.cli.main import call
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed
 from discreet.graph.graph_shape import NAMES
 from discreet.graph.graph_statistics import Triangles
@@ -158,6 +159,43 @@ def test_a_plan_is_free_and_reads_no_edge(tmp_path):
     ladder = told["parts"][4]
     assert ladder["plus_minus"] is None and set(ladder["plus_minus_if_an_edge_moves_it_by"]) == {"10", "100", "1000"}
     assert not project.ledger.state.versions and project.budget("friends").spent.epsilon == 0
+
+
+@pytest.mark.parametrize("what", ["edges", "rows", "persons"])
+def test_a_plan_says_beforehand_what_each_number_would_be_alone(tmp_path, what):
+    """Computed, as if only that were asked for; and narrower, since nothing else takes a share."""
+    if what == "persons":
+        network = make_persons(tmp_path, limit="").graph("ties")
+    else:
+        extra = "directed = true" if what == "rows" else ""
+        network = make(tmp_path, extra=extra).graph("friends", nodes="people", by="colour")
+    quoted = network.plan(epsilon="0.7").to_data()
+    wanted = {"edges", "degrees"} | ({"mixing", "triangles", "wedges"} if what != "persons" else set())
+    assert {each["only"] for each in quoted["alone"]} == wanted
+    together = {part["name"]: part for part in quoted["parts"]}
+    for each in quoted["alone"]:
+        alone = network.plan(epsilon="0.7", only=each["only"]).to_data()
+        assert each["parts"] == alone["parts"] and alone["alone"] == []
+        for part in each["parts"]:
+            for name in ("plus_minus", "plus_minus_if_an_edge_moves_it_by"):
+                narrow, wide = part.get(name), together[part["name"]].get(name)
+                if isinstance(narrow, dict):
+                    assert all(narrow[first] < wide[first] for first in narrow)
+                elif narrow is not None and part["name"] != "limit":
+                    assert narrow < wide
+
+
+def test_the_command_and_its_words_of_a_number_alone(tmp_path, capsys):
+    make(tmp_path)
+    words = ["graph", "stats", "friends", "--epsilon", "1", "--plan", "--project", str(tmp_path)]
+    call(words)
+    shown = capsys.readouterr().out
+    alone = discreet.open(tmp_path).graph("friends").plan(epsilon=1, only="triangles").to_data()
+    (errors,) = [each["plus_minus_if_an_edge_moves_it_by"] for each in alone["parts"] if each["name"] == "triangles"]
+    assert f"(--only triangles), at the same price: ± {errors['10']:,} if by 10, ± {errors['100']:,} if by 100" in shown
+    assert "± if asked for alone" in shown
+    call([*words, "--only", "triangles"])
+    assert "alone" not in capsys.readouterr().out
 
 
 def test_directed_edges_have_two_curves(tmp_path):

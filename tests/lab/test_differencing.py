@@ -85,8 +85,10 @@ def test_people_who_share_a_secret_have_k_times_epsilon(people):
     group = found.details["group"]
     assert found.bound == best_under(people * 1.0) and found.details["bound_of_counts"] == best_under(people * 0.5)
     assert group["factor_bound"] == pytest.approx(math.exp(people / 2)) and group["epsilon"] == people / 2
-    # The lower end of an interval at 95% is above 1.8 times what is true far less than once in a million runs.
+    # An end of an interval at 95% lies beyond 1.8 times what is true less than once in a million runs.
     assert 1 < group["factor_at_least"] < 1.8 * group["factor_bound"]
+    assert group["factor_at_most"] is None or group["factor_at_most"] > group["factor_bound"] / 1.8
+    assert group["factor_at_least"] < (group["factor_measured"] or math.inf) < (group["factor_at_most"] or math.inf)
     assert f"epsilon {people} x 0.5 = {people // 2}" in found.story[1] and f"0 or {people}" in found.story[0]
     assert by_server(found)["exact"]["success"] == 1.0
 
@@ -102,6 +104,27 @@ def test_noise_of_half_the_size_exceeds_the_factor(monkeypatch):
     monkeypatch.setattr(group_factor, "discreet_server", twice)
     factor = group_factor.measure_factor(clinics(2000, group=2), epsilon=Fraction(1, 2))
     assert factor.at_least > factor.bound  # 7.4 against 2.7: 8 standard deviations apart
+    assert "times (" in factor.sentence and "at 95% confidence)" in factor.sentence
+
+
+def test_noise_of_twice_the_size_stays_below_the_factor(monkeypatch):
+    """The upper end can fail as well: more noise than was paid for is seen, as a factor that is never reached."""
+    from discreet.lab.attacks import group_factor
+
+    def half(people, *, budget, epsilon):
+        return known(people, budget=budget / 2, epsilon=epsilon / 2)
+
+    known = group_factor.discreet_server
+    monkeypatch.setattr(group_factor, "discreet_server", half)
+    factor = group_factor.measure_factor(clinics(4000, group=2), epsilon=Fraction(1))
+    assert factor.at_most is not None and factor.at_most < factor.bound  # 2.7 against 7.4
+
+
+def test_too_few_targets_have_no_upper_end():
+    from discreet.lab.attacks.group_factor import GroupFactor
+
+    factor = GroupFactor(people=4, epsilon=Fraction(1), bound=54.6, measured=None, at_least=2.5, at_most=None)
+    assert "too few targets to measure it; at least 2.5 at 95% confidence." in factor.sentence
 
 
 @pytest.mark.parametrize(

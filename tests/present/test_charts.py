@@ -1,7 +1,9 @@
 """Charts: well-formed, true to their numbers, safe whatever their labels are."""
 
+import itertools
 import math
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from xml.etree import ElementTree
@@ -24,6 +26,7 @@ from discreet.present.charts import (
     svg,
     time_ticks,
 )
+from discreet.present.charts.key_order import ordered_places
 from discreet.present.charts.scale import Scale, span, widen_to_round
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -172,6 +175,7 @@ def test_classes_have_rules_and_nothing_else_says_how_it_looks():
         for place in range(9)
     ]
     many = [*every(), charts.burn_down(people, title="many"), charts.bars([Bar(label=None, value=None)], title="none")]
+    many.append(charts.bars(ages(112, bar(None, 12, 5000, drowned=True)), title="ages", ordered=True))
     for chart in many:
         for each in read(chart).iter():
             for word in each.get("class", "").split():
@@ -485,6 +489,8 @@ def test_a_chart_alone_brings_its_colours_and_nothing_else():
     root = read(charts.standalone_svg(made))
     (style,) = found(root, "style")
     classes = {word for each in root.iter() for word in each.get("class", "").split()}
+    steps = charts.bars(ages(112, bar(None, 12, 5000, drowned=True)), title="ages", ordered=True)
+    classes |= {word for each in read(steps).iter() for word in each.get("class", "").split()}
     missing = {word for word in classes if word not in ("chart", "chart-label", "chart-number")}
     assert all(f".{word}" in style.text for word in missing) and missing
     assert found(root, "script") == [] and "url(" not in style.text and "import" not in style.text
@@ -531,3 +537,210 @@ def test_a_forecast_goes_on_from_what_is_left():
     assert x < later and y < zero
     with pytest.raises(ValueError, match="ends after"):
         BudgetForecast(begin=end, end=begin, remaining=1.0)
+
+
+def arrows(root):
+    """The tips of the arrows that say that a bar continues, each with the axis end that it points at."""
+    shapes = [each.get("points").split() for each in root.iter(f"{NAME}polygon") if each.get("class") == "chart-beyond"]
+    return [tuple(map(float, shape[0].split(","))) for shape in shapes]
+
+
+def description(root):
+    return root.find(f"{NAME}desc").text
+
+
+@pytest.mark.parametrize("place", ["under", "beside"])
+def test_a_bar_below_the_noise_does_not_set_the_scale(place):
+    """Five bars of 100 to 104 once shared a hundredth of the axis with the noise of an empty group."""
+    long = "" if place == "under" else " of a department with a name"
+    given = [bar(f"{letter}{long}", 100 + number, 8) for number, letter in enumerate("abcde")]
+    whole = read(charts.bars(given, title="t"))
+    root = read(charts.bars([*given, bar(None, 30, 5000, drowned=True)], title="t"))
+    assert {"50", "100"} <= set(texts(root)) and not {"2,000", "5,000", "-5,000"} & set(texts(root))
+    side = "height" if place == "under" else "width"
+    sizes = [[float(rect.get(side)) for rect in found(each, "rect", "chart-bar")][:5] for each in (whole, root)]
+    assert min(sizes[1]) > 60 and sizes[1] == pytest.approx(sizes[0], rel=0.15)
+    ends = sorted(arrows(root), key=sum)
+    box = [float(each) for each in root.get("viewBox").split()]
+    assert len(ends) == 2 and all(0 <= x <= box[2] and 0 <= y <= box[3] for x, y in ends)
+    assert description(root).endswith("Arrows mark the noise interval that continues beyond the axis: NULL.")
+    assert any("30 ± 5,000" in title.text and "beyond the axis" in title.text for title in root.iter(f"{NAME}title"))
+    assert place == "under" or "30 ± 5,000" in texts(root), "numbers stay whole"
+    assert not arrows(whole) and "Arrows" not in description(whole)
+    for line in found(root, "line", "chart-whisker"):
+        assert all(-0.1 <= float(line.get(name)) <= 400.1 for name in ("x1", "x2", "y1", "y2"))
+
+
+def test_a_bar_that_is_beyond_the_axis_itself_ends_there():
+    given = [bar(letter, 100, 8) for letter in "abc"]
+    root = read(
+        charts.bars([*given, bar("d", 3000, 5000, drowned=True), bar("e", -3000, 5000, drowned=True)], title="t")
+    )
+    rects = [(float(each.get("y")), float(each.get("height"))) for each in found(root, "rect", "chart-bar")]
+    assert all(top >= 9.9 and top + tall <= 178.1 for top, tall in rects) and len(arrows(root)) == 4
+    assert "noise intervals that continue beyond the axis: d, e." in description(root)
+    many = [bar(f"g{place}", 3000, 5000, drowned=True) for place in range(9)]
+    assert "axis: g0, g1, g2, g3, g4 and 4 more." in description(read(charts.bars([*given, *many], title="t")))
+
+
+def test_groups_with_the_same_noise_are_drawn_whole():
+    for values in ((100, 3, -9), (11, 9, -9), (3, 9, -9), (0, 0, 0), (-100, 9, -9)):
+        given = [bar(str(place), value, 10, drowned=abs(value) <= 10) for place, value in enumerate(values)]
+        root = read(charts.bars(given, title="t"))
+        assert not arrows(root) and len(found(root, "line", "chart-whisker")) == 9
+
+
+def test_where_all_is_below_the_noise_the_least_noise_sets_the_scale():
+    given = [bar(letter, place, 10, drowned=True) for place, letter in enumerate("abcd")]
+    root = read(charts.bars([*given, bar(None, 3, 5000, drowned=True)], title="t"))
+    assert "10" in texts(root) and len(arrows(root)) == 2
+    alone = read(charts.bars([bar(None, 3, 5000, drowned=True)], title="t"))
+    assert not arrows(alone)
+
+
+def test_dots_beyond_the_axis_are_an_arrow():
+    given = [bar("a", 100, 8), bar("b", 3, 9, drowned=True, dots=(4, 900))]
+    root = read(charts.bars(given, title="t"))
+    assert len(found(root, "circle", "chart-try")) == 1 and len(arrows(root)) == 1
+
+
+def ages(count, *more, noise=25):
+    given = [bar(age, 400 - (age - 40) ** 2 / 8, noise) for age in range(count)]
+    return [*(replace(each, drowned=abs(each.value) <= noise) for each in given), *more]
+
+
+def test_ordered_groups_beyond_forty_are_steps_in_their_order():
+    root = read(charts.bars(ages(112), title="ages", ordered=True))
+    slots = [each for each in root.iter(f"{NAME}rect") if each.get("pointer-events") == "all"]
+    titles = [group.find(f"{NAME}title").text for group in found(root, "g")]
+    assert [each.partition(":")[0] for each in titles] == [str(age) for age in range(112)] and len(slots) == 112
+    lefts = [float(slot.get("x")) for slot in slots]
+    assert lefts == sorted(lefts) and not found(root, "rect", "chart-bar")
+    assert "more" not in " ".join(texts(root)) and description(root).startswith("112 steps, each with its noise")
+    points = [
+        tuple(map(float, pair.split(",")))
+        for line in found(root, "polyline", "chart-step")
+        for pair in line.get("points").split()
+    ]
+    by_place = dict(points)
+    heights = [next(y for x, y in points if x == pytest.approx(left, abs=0.01)) for left in (lefts[10], lefts[41])]
+    assert heights[0] > heights[1] and min(by_place.values()) == pytest.approx(heights[1], abs=0.5)
+    shown = [int(each) for each in texts(root) if each.isdigit() and int(each) < 112]
+    assert {10, 20, 30} <= set(shown)  # labels are round ones
+    bands = [each.get("class") for each in found(root, "polygon", "chart-noise")]
+    assert "chart-noise" in bands and "chart-noise chart-drowned" in bands
+
+
+def test_up_to_forty_ordered_groups_are_bars_in_their_order():
+    root = read(charts.bars(ages(40), title="ages", ordered=True))
+    assert [each.text for each in found(root, "text", "chart-label")] == [str(age) for age in range(40)]
+    assert len(found(root, "rect", "chart-bar")) == 40 and not found(root, "polyline")
+
+
+def test_null_stands_beside_the_steps_and_does_not_set_their_scale():
+    root = read(charts.bars(ages(112, bar(None, 12, 5000, drowned=True)), title="ages", ordered=True))
+    (null,) = found(root, "rect", "chart-bar")
+    slots = [each for each in root.iter(f"{NAME}rect") if each.get("pointer-events") == "all"]
+    assert len(slots) == 112 and float(null.get("x")) > max(float(slot.get("x")) for slot in slots) + 5
+    assert [each.text for each in found(root, "text", "chart-null")] == ["NULL"]
+    assert len(arrows(root)) == 2 and "5,000" not in texts(root) and description(root).endswith("axis: NULL.")
+    wild = ages(112)
+    wild[60] = bar(60, 12, 5000, drowned=True)
+    assert len(arrows(read(charts.bars(wild, title="ages", ordered=True)))) == 2
+
+
+def test_a_step_without_a_number_is_a_gap():
+    given = ages(60)
+    given[20] = Bar(label=20, value=None, drowned=True)
+    root = read(charts.bars(given, title="ages", ordered=True))
+    for line in found(root, "polyline", "chart-step"):
+        places = [float(pair.split(",")[0]) for pair in line.get("points").split()]
+        slots = [each for each in root.iter(f"{NAME}rect") if each.get("pointer-events") == "all"]
+        left, right = (float(slots[place].get("x")) for place in (20, 21))
+        assert max(places) <= left + 0.02 or min(places) >= right - 0.02
+    assert "20: – (the noise is too large to show it)" in str(charts.bars(given, title="ages", ordered=True))
+
+
+def test_steps_of_every_size_are_finite():
+    for given in (
+        [bar(place, 0, 0) for place in range(41)],
+        [bar(place, 10**300, 10**299) for place in range(41)],
+        [Bar(label=place, value=None) for place in range(41)],
+        [bar(f"[{place}, {place + 1})", place, 3) for place in range(2000)],
+        [Bar(label="x" * 200 + str(place), value=place) for place in range(41)],
+    ):
+        for each in read(charts.bars(given, title="t", ordered=True)).iter():
+            for name in ("x", "y", "width", "height"):
+                assert math.isfinite(float(each.get(name, 0)))
+    few = read(charts.bars([bar(place, place, 1) for place in range(2001)], title="t", ordered=True))
+    assert "… 1,961 more" in texts(few), "finer steps than that are not seen"
+
+
+@pytest.mark.parametrize(
+    ("keys", "places"),
+    [
+        (range(3), [0, 1, 2]),
+        ([2.5, None, -1], [2, 0, 1]),
+        ([date(2026, 2, 1), date(2026, 1, 1)], [1, 0]),
+        (["2026-02-01 10:00:00", "2026-01-01 09:00:00"], [1, 0]),
+        (["[100, 200)", "[20, 100)", "[200, 300]", None], [1, 0, 2, 3]),
+        (["[2026-02-01, 2026-03-01)", "[2026-01-01, 2026-02-01)"], [1, 0]),
+        (["8001", "8002"], None),
+        ([True, False], None),
+        ([1, "a"], None),
+        ([1, 1], None),
+        ([None, 1, None], None),
+        ([None], None),
+        ([], None),
+        (["total", 1], None),
+    ],
+)
+def test_which_keys_have_an_order(keys, places):
+    assert ordered_places(list(keys)) == places
+
+
+def test_long_labels_wrap_and_are_cut_only_beyond_three_lines():
+    name = "Department of internal medicine, cardiology and angiology"
+    root = read(charts.bars([bar(name, 50), bar("other", 20), bar("very " * 60, 30)], title="t"))
+    groups = [[each.text for each in group if "chart-label" in each.get("class", "")] for group in found(root, "g")]
+    labels = [lines for lines in groups if lines]
+    assert [len(lines) for lines in labels] == [3, 1, 3] or [len(lines) for lines in labels] == [2, 1, 3]
+    assert " ".join(labels[0]) == name and labels[1] == ["other"] and labels[2][-1].endswith("…")
+    titles = [each.text for each in root.iter(f"{NAME}title")]
+    assert any(each.startswith(" ".join(["very"] * 60)) for each in titles), "the whole text is in the title"
+    rows = [
+        [float(each.get("y")) for each in group if "chart-label" in each.get("class", "")] for group in found(root, "g")
+    ]
+    at = [y for own in rows for y in own]
+    assert all(later - earlier >= 13.9 for earlier, later in itertools.pairwise(at)), "no line over another"
+    assert max(at) < float(root.get("viewBox").split()[3]) - 20
+
+
+@pytest.mark.parametrize(
+    "said", ["short", "x" * 100, "a-b " * 40, "weekly_alcohol_units_before_pregnancy", "長" * 60, "", "a  b"]
+)
+def test_what_is_wrapped_fits_and_loses_nothing_before_the_last_line(said):
+    for room in (30.0, 80.0, 142.0, 230.0):
+        lines = svg.wrap_all(said, room, most=3)
+        assert 1 <= len(lines) <= 3 and all(svg.width(line) <= room + 0.02 for line in lines)
+        rejoined, clean = "".join(lines).replace(" ", ""), svg.clean(said).replace(" ", "")
+        assert clean == rejoined or (rejoined.endswith("…") and clean.startswith(rejoined[:-1]))
+
+
+def test_a_point_below_the_noise_does_not_set_the_scale_of_a_line():
+    points = [LinePoint(x=place, value=100 + place, low=95 + place, high=105 + place) for place in range(6)]
+    wild = LinePoint(x=6, value=30, low=-4970, high=5030, drowned=True)
+    root = read(charts.lines([LineSeries(name="n", points=(*points, wild))], title="line"))
+    assert "100" in texts(root) and "5,000" not in texts(root) and len(arrows(root)) == 2
+    assert description(root).endswith("Arrows mark the noise interval that continues beyond the axis: 6.")
+    (band,) = found(root, "polygon", "chart-band")
+    assert all(7.9 <= float(pair.split(",")[1]) <= 188.1 for pair in band.get("points").split())
+    assert not arrows(read(charts.lines([LineSeries(name="n", points=tuple(points))], title="line")))
+
+
+def test_a_cell_below_the_noise_does_not_set_the_shades():
+    cells = [HeatCell(row=1, column=place, value=100) for place in range(3)]
+    root = read(charts.heatmap([*cells, HeatCell(row=1, column=9, value=3000, drowned=True)], title="heat"))
+    assert len(found(root, "rect", "chart-more-4")) == 5 and "100" in texts(root)  # with one of the legend
+    alone = read(charts.heatmap([HeatCell(row=1, column=9, value=3000, drowned=True)], title="heat"))
+    assert "3e+03" in texts(alone)

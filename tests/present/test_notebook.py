@@ -465,6 +465,18 @@ def test_any_table_is_well_formed(given_rows, head):
     assert len(tree.find("table/tbody") if cells else []) == len(cells)
 
 
+def test_a_number_below_the_noise_does_not_set_the_scale_of_a_column():
+    """The interval of an empty group once left the others a line of a pixel."""
+    numbers = [(100.0, 92.0, 108.0, False)] * 3
+    cells = [
+        [notebook.NotebookCell(text="1", number=True, below_noise=lost, plotted=(value, low, high))]
+        for value, low, high, lost in [*numbers, (30.0, -5000.0, 5000.0, True)]
+    ]
+    drawn = list(read(notebook.notebook_html(lambda: [notebook.table(["n"], cells)], lambda: "")).iter("svg"))
+    assert all(float(each.find("rect").get("width")) > 100 for each in drawn[:3])
+    assert [each.find("path").get("d").count("l") for each in drawn] == [0, 0, 0, 4], "an arrow at both ends"
+
+
 def test_models_that_were_saved_have_the_same_face(model, tmp_path):
     model.save(tmp_path / "model.json")
     assert Model.load(tmp_path / "model.json")._repr_html_() == model._repr_html_()

@@ -95,12 +95,14 @@ def _chart(content: BundleContent) -> Markup | None:
     """
     if content.kind == "model":
         return None
-    first, note = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=()), ""
+    first = content.sheets[0] if content.sheets else Sheet(columns=(), rows=(), intervals=())
+    note, is_ordered = "", False
     if content.kind in number_names.KINDS:
         schema = schema_of(content.table, content.schemas)
         names = number_names.names_of(content.kind, content.payloads, content.release, schema, room=room_of(first))
-        first, note = (number_names.with_names(first, names.lists), names.note) if names.lists else (first, "")
-    return chart_of(first, title=content.text or content.release, note=note)
+        if names.lists:
+            first, note, is_ordered = number_names.with_names(first, names.lists), names.note, names.is_ordered
+    return chart_of(first, title=content.text or content.release, note=note, ordered=is_ordered)
 
 
 def sheets_by_file_name(sheets: tuple[Sheet, ...]) -> dict[str, Sheet]:

@@ -24,6 +24,7 @@ from discreet.graph.model.recipe import Recipe
 from discreet.graph.statistic_parts import LADDER_COUNTS, measured_parts
 from discreet.mechanisms.packed_integers import unpack_integers
 from discreet.present.charts import svg
+from discreet.present.charts.key_order import ordered_places
 from discreet.release import ReleaseColumn
 from discreet.schema.column import Label
 from discreet.schema.schema import Schema
@@ -43,10 +44,14 @@ _ALL = "total"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberNames:
-    """The names of the numbers of each list that has some, place by place. `note`: the columns that they leave out."""
+    """The names of the numbers of each list that has some, place by place. `note`: the columns that they leave out.
+
+    `is_ordered`: there is one list, and it counts the values of one column in their order, as ages.
+    """
 
     lists: Mapping[Where, Sequence[str]]
     note: str = ""
+    is_ordered: bool = False
 
 
 def with_names(drawn: Sheet, names: Mapping[Where, Sequence[str]]) -> Sheet:
@@ -162,13 +167,21 @@ def _mixing(labels: Sequence[Label], *, directed: bool) -> list[str]:
 def _fit_names(cells: Mapping[Where, Sequence[Cell]], room: float) -> NumberNames:
     columns = list(dict.fromkeys(column for own in cells.values() for cell in own[:1] for column, _ in cell))
     lists = {where: _within(own, columns, room) for where, own in cells.items()}
+    is_ordered = len(cells) == 1 and all(map(_are_in_order, cells.values()))
     if len(cells) != 1 or all(full for _, full in lists.values()):
-        return NumberNames(lists={where: names for where, (names, _) in lists.items()})
+        return NumberNames(lists={where: names for where, (names, _) in lists.items()}, is_ordered=is_ordered)
     ((where, own),) = cells.items()
     return NumberNames(
         lists={where: [", ".join(svg.quoted_key(value) for _, value in cell) for cell in own]},
         note=f"by {', '.join(columns)}",
+        is_ordered=is_ordered,
     )
+
+
+def _are_in_order(own: Sequence[Cell]) -> bool:
+    """Whether these are the values of one column that has an order, in that order."""
+    labels = [value for cell in own for _, value in cell]
+    return all(len(cell) == 1 for cell in own) and ordered_places(labels) == list(range(len(own)))
 
 
 def _within(own: Sequence[Cell], columns: Sequence[str], room: float) -> tuple[list[str], bool]:

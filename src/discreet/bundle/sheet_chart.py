@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from markupsafe import Markup
 
 from discreet.bundle.sheet import Sheet
 from discreet.present import charts
+from discreet.present.cell_text import NULL
 from discreet.present.charts import Bar, svg
-from discreet.present.charts.bars import label_width
+from discreet.present.charts.bars import MOST, label_width
+from discreet.present.charts.key_order import ordered_places
 from discreet.release import Cell
 
 
-def chart_of(sheet: Sheet, *, title: str, note: str = "") -> Markup:
-    """The first number of each row, with its noise interval; a sentence where there is none."""
+def chart_of(sheet: Sheet, *, title: str, note: str = "", ordered: bool = False) -> Markup:
+    """The first number of each row, with its noise interval; a sentence where there is none.
+
+    `ordered`: the rows stand in an order that means something, whatever their names look like.
+    """
     title = f"{title}, {note}" if note else title
     heading, drawn = title, list[Bar]()
     for place, column in enumerate(sheet.columns):
         if column.kind != "key" and (drawn := _bars(sheet, place)):
             heading = f"{title}: {column.name}"
             break
+    places = None if ordered else ordered_places([bar.label for bar in drawn])
+    if places is not None and len(drawn) > MOST:  # rows may be in the order of a number
+        drawn = [drawn[place] for place in places]
+    if ordered and len(drawn) > MOST:  # NULL is in no order with the others, whatever it is named
+        drawn = [replace(bar, label=None) if str(bar.label).split(" = ")[-1] == NULL else bar for bar in drawn]
     # One name: the same release, the same bytes.
-    return charts.bars(drawn, title=heading, name="chart", note=note)
+    return charts.bars(drawn, title=heading, name="chart", note=note, ordered=ordered or places is not None)
 
 
 def room_of(sheet: Sheet) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -104,18 +105,25 @@ graph_app.command()(spread)
 def _plan_words(quoted: GraphQuote) -> list[Any]:
     data = quoted.to_data()
     table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in ("statistic", "share of cost", "mechanism", "±"):
-        table.add_column(name, justify="right" if name in ("share of cost", "±") else "left", no_wrap=True)
+    alone = {part["name"]: part | {"only": each["only"]} for each in data["alone"] for part in each["parts"]}
+    names = ("statistic", "share of cost", "mechanism", "±", *(["± if asked for alone"] if alone else []))
+    for name in names:
+        table.add_column(name, justify="left" if name in ("statistic", "mechanism") else "right", no_wrap=True)
     for part in data["parts"]:
-        noise = "" if part["plus_minus"] is None else f"{part['plus_minus']:,}"
-        table.add_row(_label_of(part["name"]), f"{100 * part['share']:.0f}%", part["mechanism"], noise)
+        label, share = _label_of(part["name"]), f"{100 * part['share']:.0f}%"
+        noise = [_noise_words(each) for each in (part, alone.get(part["name"], {}))][: 1 + bool(alone)]
+        table.add_row(label, share, part["mechanism"], *noise)
     epsilon = data["cost"]["epsilon"]
     lines: list[Any] = [table, ""]
     for part in data["parts"]:
         errors = part.get("plus_minus_if_an_edge_moves_it_by", {})
         if errors:
-            each = ", ".join(f"± {error:,} if by {int(first):,}" for first, error in errors.items())
+            each = _ladder_words(errors)
             lines.append(f"The error of {part['name']} depends on how much one edge can change their number: {each}.")
+            narrower = alone.get(part["name"])
+            if narrower is not None:
+                each = _ladder_words(narrower["plus_minus_if_an_edge_moves_it_by"])
+                lines.append(f"Asked for alone (--only {narrower['only']}), at the same price: {each}.")
     if quoted.shape.chooses:
         lines.append(
             f"The limit on edges per person is chosen privately first; this plan assumes {quoted.limit}. "
@@ -123,6 +131,14 @@ def _plan_words(quoted: GraphQuote) -> list[Any]:
         )
     price = f"rho {data['cost']['rho']:g}" if epsilon is None else f"epsilon {epsilon:g}"
     return [*lines, f"costs {price}, once; this plan charged nothing and read no edges"]
+
+
+def _noise_words(part: Mapping[str, Any]) -> str:
+    return "" if part.get("plus_minus") is None else f"{part['plus_minus']:,}"
+
+
+def _ladder_words(errors: Mapping[str, int]) -> str:
+    return ", ".join(f"± {error:,} if by {int(first):,}" for first, error in errors.items())
 
 
 def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:

@@ -7,7 +7,7 @@ A release keeps its shares, and is read by them whatever they become here. By wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +45,16 @@ WEIGHTS = {
     "triangles": 28,
     "wedges_width": 2,
     "wedges": 7,
+}
+
+#: The statistics that have parts of their own. Others are read from these, or from the parts of several.
+OWN_PARTS = {
+    "edges": ("edges",),
+    "degrees": ("degrees", "out_degrees", "in_degrees"),
+    "mixing": ("mixing",),
+    "homophily": ("homophily",),
+    "triangles": ("triangles_width", "triangles"),
+    "wedges": ("wedges_width", "wedges"),
 }
 
 #: What the choice of a limit takes beforehand, where none is declared.
@@ -168,6 +178,19 @@ def shape_of(
         floored=True,
         planned=True,
     )
+
+
+def shapes_alone(shape: GraphShape) -> list[GraphShape]:
+    """What is asked, once for each statistic that has parts of its own and would get more if it were alone."""
+    chosen = {part: share for part, share in shape.shares.items() if part == "limit"}
+    total = sum(shape.shares.values()) - sum(chosen.values())
+    alone = []
+    for name in shape.statistics:
+        own = {part: shape.shares[part] for part in OWN_PARTS.get(name, ()) if part in shape.shares}
+        if own and sum(own.values()) < total:
+            shares = {part: share * total / sum(own.values()) for part, share in own.items()}
+            alone.append(replace(shape, statistics=(name,), shares=chosen | shares))
+    return alone
 
 
 def thresholds(most: int) -> tuple[int, ...]:

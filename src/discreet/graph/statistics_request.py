@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ from discreet.graph.degree_limit import CANDIDATES
 from discreet.graph.edge_ends import clamping_warnings
 from discreet.graph.graph_card import card_of, warnings_of
 from discreet.graph.graph_estimates import CONFIDENCE
-from discreet.graph.graph_shape import GraphShape
+from discreet.graph.graph_shape import GraphShape, shapes_alone
 from discreet.graph.graph_source import GraphSource
 from discreet.graph.graph_steps import GraphSteps
 from discreet.graph.public_nodes import PublicNodes
@@ -65,7 +65,8 @@ class GraphRequest:
 class GraphQuote:
     """What statistics would cost and how exact they would be. Free, and the same on an empty table.
 
-    Where a limit is chosen, errors are those at `limit`, and in proportion at others.
+    Where a limit is chosen, errors are those at `limit`, and in proportion at others. `alone`: what each statistic with
+    parts of its own would be if nothing else were asked for, at the same cost; empty where there is nothing else.
     """
 
     shape: GraphShape
@@ -73,16 +74,22 @@ class GraphQuote:
     limit: int | None
     laws: dict[str, Law]
     ladders: dict[str, AnyPlan]
+    alone: tuple[GraphQuote, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         return {
             "statistics": list(self.shape.statistics),
             "unit": self.shape.unit,
             "limit": None if self.limit is None else {"edges": self.limit, "chosen": self.shape.chooses},
-            "parts": [self._part(name, share) for name, share in self.shape.shares.items()],
+            "parts": self.parts(),
+            "alone": [{"only": quoted.shape.statistics[0], "parts": quoted.parts()} for quoted in self.alone],
             "confidence": float(CONFIDENCE),
             "cost": cost_of(self.event).to_data(up=True),
         }
+
+    def parts(self) -> list[dict[str, Any]]:
+        """What each part gets of the cost, and how exact it would be."""
+        return [self._part(name, share) for name, share in self.shape.shares.items()]
 
     def _part(self, name: str, share: Fraction) -> dict[str, Any]:
         part_data: dict[str, Any] = {"name": name, "share": round(float(share), 4)}
@@ -116,9 +123,12 @@ def quote(request: GraphRequest, event: ReservationEvent) -> GraphQuote:
         choice_epsilon(event, shape.shares["limit"])
         for chosen in (CANDIDATES[0], CANDIDATES[-1]):  # noise that can be drawn at both can at all between
             laws(shape, event, chosen, codes)
-    return GraphQuote(
-        shape=shape, event=event, limit=limit, laws=laws(shape, event, limit, codes), ladders=ladders(shape, event)
-    )
+
+    def quote_of(part_shape: GraphShape) -> GraphQuote:
+        part_laws, part_ladders = laws(part_shape, event, limit, codes), ladders(part_shape, event)
+        return GraphQuote(shape=part_shape, event=event, limit=limit, laws=part_laws, ladders=part_ladders)
+
+    return replace(quote_of(shape), alone=tuple(quote_of(each) for each in shapes_alone(shape)))
 
 
 def tables_of(nodes: PublicNodes | None, counted: Version | None) -> dict[str, Any]:

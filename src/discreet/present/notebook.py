@@ -15,6 +15,7 @@ from html import escape
 from typing import Any
 
 from discreet.present.cell_text import visible_text
+from discreet.present.noise_scale import NoisyExtent, axis_reach
 
 #: How many rows are shown: a notebook is scrolled by hand.
 MOST_ROWS = 20
@@ -157,15 +158,29 @@ def _scale(column: Sequence[NotebookCell], reach: float) -> tuple[float, float] 
     ends = [end for cell in column if cell.plotted is not None for end in cell.plotted]
     if len(ends) < 6 or not all(map(math.isfinite, ends)):
         return None
-    low, high = min(0.0, *ends), max(reach, *ends)
+    low, high = axis_reach(
+        NoisyExtent(
+            low=min(cell.plotted), high=max(cell.plotted), half=cell.plotted[2] / 2 - cell.plotted[1] / 2,
+            below_noise=cell.below_noise,
+        )
+        for cell in column
+        if cell.plotted is not None
+    )  # fmt: skip
+    high = max(reach, high)
     return (low, high) if math.isfinite(high - low) and high > low else None
 
 
 def _bar(cell: NotebookCell, plotted: tuple[float, float, float], scale: tuple[float, float]) -> dict[str, Any]:
-    """A number as a bar from zero, with its noise interval, on the scale that its column shares."""
-    zero, value, low, high = (2 + 116 * (end - scale[0]) / (scale[1] - scale[0]) for end in (0.0, *plotted))
+    """A number as a bar from zero, with its noise interval, on the scale that its column shares.
+
+    `before`, `beyond`: whether it continues beyond the drawing, on the left or on the right.
+    """
+    before, beyond = min(plotted) < scale[0], max(plotted) > scale[1]
+    shown = (min(max(end, scale[0]), scale[1]) for end in (0.0, *plotted))
+    zero, value, low, high = (2 + 116 * (end - scale[0]) / (scale[1] - scale[0]) for end in shown)
     kind = "faint" if cell.below_noise else "bar"
-    return {"kind": kind, "left": min(zero, value), "width": abs(value - zero), "low": low, "high": high}
+    bar = {"kind": kind, "left": min(zero, value), "width": abs(value - zero), "low": low, "high": high}
+    return {**bar, "before": before, "beyond": beyond}
 
 
 def meter(share: float, says: str) -> str:

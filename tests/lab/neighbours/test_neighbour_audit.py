@@ -76,6 +76,7 @@ def _no_waiting_for_the_disk(monkeypatch):
 
 
 COUNT = "SELECT ward, count(*), count(DISTINCT patient) FROM visits GROUP BY ward"
+MEDIAN = "SELECT median(cost) FROM visits"
 SUM = "SELECT sum(cost) FROM visits WHERE ward = 'a' AND cost > 120"
 
 
@@ -139,6 +140,20 @@ def test_on_other_engines(project, engine, request):
     report = neighbours.audit(project, table="visits", questions=[COUNT, SUM], tries=4, engine=address)
     assert report.holds and report.engine in ("memory", "postgresql")
     assert engine == "memory" or places(address) == before, "nothing is left on the server"
+
+
+@pytest.mark.deep
+@pytest.mark.xdist_group("spark")
+@pytest.mark.timeout(1800)
+def test_on_spark(project, monkeypatch):
+    """A Spark of this machine counts in generated tables, leaves nothing in the folder, and sees a claim that is too small."""
+    before = files(project)
+    report = neighbours.audit(project, table="visits", questions=[COUNT, SUM, MEDIAN], tries=3, engine="spark://local")
+    assert report.holds and report.engine == "spark"
+    assert [(each.pairs, each.changed_pairs) for each in report.questions] == [(3, 1)] * 3
+    assert all(each.vectors for each in report.questions) and files(project) == before
+    monkeypatch.setattr(pricing, "sensitivity", lambda *parts, **more: ONE)
+    assert not neighbours.audit(project, table="visits", questions=[COUNT], tries=1, engine="spark://local").holds
 
 
 def places(address):

@@ -168,6 +168,7 @@ class NetworkPlanModel(AnswerModel):
     statistics: list[str]
     unit: Literal["edge", "node"]
     parts: list[dict[str, Any]]
+    alone: list[dict[str, Any]]
     confidence: float
     cost: SpendingModel
 

@@ -157,7 +157,9 @@ def _curve(curve: Mapping[str, Any], words: str) -> dict[str, Any]:
         "words": words,
         "rows": [[degree, _words(round(value), ends)] for degree, value, ends in points],
         "chart": noisy_charts.bars(
-            f"Nodes with at least this many {words}", [[f"{degree:,}", value, ends] for degree, value, ends in points]
+            f"Nodes with at least this many {words}",
+            [[f"{degree:,}", value, ends] for degree, value, ends in points],
+            ordered=True,
         ),
     }
 

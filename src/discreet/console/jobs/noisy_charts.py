@@ -7,15 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.present.cell_text import format_with_noise
+from discreet.present.charts.key_order import ordered_places
 from discreet.release import is_below_noise
 
 #: Larger tables are not drawn: nobody would see a cell.
 MOST_DRAWN = 2_000
 
 
-def bars(title: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """A bar for each label, value and interval."""
-    return {"chart": "bars", "title": title, "bars": [{"label": key, **_number(*number)} for key, *number in rows]}
+def bars(title: str, rows: Sequence[Sequence[Any]], *, ordered: bool = False) -> dict[str, Any]:
+    """A bar for each label, value and interval.
+
+    `ordered`: their order means something; numbers, days, times and bins say that themselves.
+    """
+    drawn = [{"label": key, **_number(*number)} for key, *number in rows]
+    places = ordered_places([bar["label"] for bar in drawn])
+    return {"chart": "bars", "title": title, "bars": drawn, "ordered": ordered or places == list(range(len(drawn)))}
 
 
 def heatmap(title: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:

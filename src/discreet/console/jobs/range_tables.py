@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from discreet.console.jobs import noisy_charts, range_cuts, release_store
 from discreet.console.responses import PageTable
 from discreet.errors import UsageError
 from discreet.present.cell_text import cell_text
+from discreet.present.charts.key_order import ordered_places
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
 from discreet.schema.column import shown_label
@@ -191,8 +193,17 @@ def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
         "readable": True,
         "from": from_,
         "lines": [[name, noisy_charts.number_with_noise(value, ends)] for name, value, ends in rows],
-        "chart": noisy_charts.bars(f"Rows by {data['column']}", rows) if len(rows) <= noisy_charts.MOST_DRAWN else None,
+        "chart": noisy_charts.bars(f"Rows by {data['column']}", rows, ordered=_are_in_order(data))
+        if len(rows) <= noisy_charts.MOST_DRAWN
+        else None,
     }
+
+
+def _are_in_order(data: Mapping[str, Any]) -> bool:
+    """Whether the ranges follow each other, and are of all rows."""
+    ends = [(low, high) for low, high, _, _ in data["rows"]] if not data.get("by") else []
+    starts = ordered_places([low for low, _ in ends])
+    return starts == list(range(len(ends))) and all(high != low for (_, high), (low, _) in pairwise(ends))
 
 
 def grid(data: Mapping[str, Any]) -> PageTable:

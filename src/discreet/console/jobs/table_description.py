@@ -150,7 +150,7 @@ def _shown_column(column: Mapping[str, Any], rows: Mapping[str, Any], labels: Ma
         "name": column["column"],
         "facts": facts,
         "quantiles": [_quantile_line(each) for each in column["quantiles"]],
-        "chart": _chart(column["column"], cells) if seen else None,
+        "chart": _chart(column["column"], cells, ordered=is_ordered) if seen else None,
         "lines": [[cell_text(cell["label"]), _number_words(cell)] for cell in listed[:MOST_LISTED]],
         "hidden": len(cells) - len(seen),
         "cells_count": len(cells),
@@ -183,7 +183,7 @@ def _share_words(number: Mapping[str, Any], rows: Mapping[str, Any]) -> str:
     return f"{min(1.0, number['value'] / rows['value']):.1%} ± {number['plus_minus'] / rows['value']:.1%}"
 
 
-def _chart(name: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _chart(name: str, cells: list[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
     bars = [
         {"label": cell["label"], "value": None, "low": None, "high": None, "drowned": True}
         if cell["below_noise"]
@@ -195,7 +195,7 @@ def _chart(name: str, cells: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for cell in cells
     ]
-    return {"chart": "bars", "title": f"Rows by {name}", "bars": bars}
+    return {"chart": "bars", "title": f"Rows by {name}", "bars": bars, "ordered": ordered}
 
 
 def grid(data: Mapping[str, Any]) -> PageTable:

@@ -28,7 +28,7 @@ from discreet.plan.price import confidence_of
 from discreet.present.cell_text import DASH, cell_text
 from discreet.project.project import Project
 from discreet.project.recall import RecalledRelease
-from discreet.release import Interval, Release, format_cell
+from discreet.release import Interval, Release, format_cell, is_below_noise
 
 #: Groups that are drawn, two bars each.
 DRAWN = 20
@@ -244,7 +244,13 @@ def _number_text(number: tuple[Any, Any, Any]) -> str:
 def _chart(lines: Sequence[ComparedNumber], title: str) -> dict[str, Any] | None:
     """Bars of both on one scale, one under the other."""
     bars = [
-        {"label": f"{line.label} ({word})", "value": value, "low": low, "high": high}
+        {
+            "label": f"{line.label} ({word})",
+            "value": value,
+            "low": low,
+            "high": high,
+            "drowned": is_below_noise(value, None if low is None else (low, high)),
+        }
         for line in lines[:DRAWN]
         for word, (value, low, high) in (("first", line.first), ("second", line.second))
     ]

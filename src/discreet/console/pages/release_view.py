@@ -8,6 +8,8 @@ from typing import Any
 
 from discreet.console.responses import PageTable
 from discreet.present.cell_text import DASH, TOTAL
+from discreet.present.charts.bars import MOST
+from discreet.present.charts.key_order import ordered_places
 from discreet.release import format_cell, is_below_noise
 
 #: So many rows are on a page at first, so many where all are asked for, and a few more rather than a link to a few.
@@ -172,7 +174,10 @@ def _bars(data: Data, key: int, place: int, title: str) -> dict[str, Any]:
         {"label": TOTAL if _is_total(data, number, key) else row[key], **_bar(data, number, place)}
         for number, row in enumerate(data["rows"])
     ]
-    return {"chart": "bars", "title": title, "bars": bars}
+    places = ordered_places([bar["label"] for bar in bars])
+    if places is not None and len(bars) > MOST:  # rows may be in the order of a number
+        bars = [bars[at] for at in places]
+    return {"chart": "bars", "title": title, "bars": bars, "ordered": places is not None}
 
 
 def _side_by_side(data: Data, places: Sequence[int]) -> dict[str, Any] | None:
@@ -194,7 +199,10 @@ def _lines(data: Data, key: int, place: int, title: str) -> dict[str, Any] | Non
     kinds = {_axis(value) for value, _ in places}
     if len(places) < 3 or len(kinds) != 1 or None in kinds or len({value for value, _ in places}) < len(places):
         return None
-    points = [{"x": _axis_value(value), **_point(data, number, place)} for value, number in sorted(places)]
+    points = [
+        {"x": _axis_value(value), **_point(data, number, place), "drowned": _cell(data, number, place)["drowned"]}
+        for value, number in sorted(places)
+    ]
     across = data["columns"][key]["name"]
     up = data["columns"][place]["name"]
     return {"chart": "lines", "title": title, "across": across, "up": up, "series": [{"name": title, "points": points}]}

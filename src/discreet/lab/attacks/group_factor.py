@@ -23,13 +23,19 @@ from discreet.lab.worlds.target_places import TargetPlaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFactor:
-    """How much likelier "all of them" was among those who have the trait: measured, surely at least, and at most."""
+    """How much likelier "all of them" was among those who have the trait: measured, with its interval, and allowed.
+
+    Guarantee: the exact ratio is in the interval with 95% confidence.
+    Because: it divides the ends of two Clopper-Pearson intervals of 97.5% each: it misses only where one of them does.
+    `at_most` is None where no target without the trait was counted so: then nothing bounds the ratio from above.
+    """
 
     people: int
     epsilon: Fraction
     bound: float
     measured: float | None
     at_least: float
+    at_most: float | None
 
     def to_data(self) -> dict[str, Any]:
         return {
@@ -38,20 +44,26 @@ class GroupFactor:
             "factor_bound": self.bound,
             "factor_measured": self.measured,
             "factor_at_least": self.at_least,
+            "factor_at_most": self.at_most,
         }
 
     @property
     def sentence(self) -> str:
         one, all_ = exact.show(self.epsilon), exact.show(self.epsilon * self.people)
-        measured = f"{self.measured:,.3g} times"
-        if self.measured is None:
-            measured = "too few targets to measure it"
+        measured = f"too few targets to measure it; at least {_figure(self.at_least)} at 95% confidence"
+        if self.measured is not None and self.at_most is not None:
+            interval = f"{_figure(self.at_least)} to {_figure(self.at_most)} at 95% confidence"
+            measured = f"{_figure(self.measured)} times ({interval})"
         return (
             f"What is epsilon {one} for one person is epsilon {self.people} x {one} = {all_} for the {self.people} "
-            f"together: no outcome of a count may be more than e^{all_} = {self.bound:,.3g} times as likely if they "
-            f"have the trait. Measured for a count of at least {self.people}: {measured}, and at least "
-            f"{self.at_least:,.3g} at 95% confidence."
+            f"together: no outcome of a count may be more than e^{all_} = {_figure(self.bound)} times as likely if "
+            f"they have the trait. Measured for a count of at least {self.people}: {measured}."
         )
+
+
+def _figure(factor: float) -> str:
+    """Three digits, or whole from a thousand on."""
+    return f"{factor:,.3g}" if factor < 1000 else f"{factor:,.0f}"
 
 
 def measure_factor(people: TargetPlaces, *, epsilon: Fraction) -> GroupFactor:
@@ -63,13 +75,16 @@ def measure_factor(people: TargetPlaces, *, epsilon: Fraction) -> GroupFactor:
     secrets = people.secrets
     hits, have = int(np.count_nonzero(reached & secrets)), int(np.count_nonzero(secrets))
     slips, lack = int(np.count_nonzero(reached & ~secrets)), int(np.count_nonzero(~secrets))
-    low = 0.0
+    low, high = 0.0, None
     if have and lack:
-        low = clopper_pearson(hits, have)[0] / clopper_pearson(slips, lack)[1]
+        with_trait, without = (clopper_pearson(*each, 0.975) for each in ((hits, have), (slips, lack)))
+        low = with_trait[0] / without[1]
+        high = with_trait[1] / without[0] if without[0] else None
     return GroupFactor(
         people=people.group,
         epsilon=epsilon,
         bound=math.exp(epsilon * people.group),
         measured=None if not (slips and have) else (hits / have) / (slips / lack),
         at_least=low,
+        at_most=high,
     )

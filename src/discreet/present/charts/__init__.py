@@ -8,7 +8,8 @@ colours.
 
 from __future__ import annotations
 
-from discreet.present.charts.bars import Bar, bars
+from discreet.present.charts.bar import Bar
+from discreet.present.charts.bars import bars
 from discreet.present.charts.before_after import BeforeAfter, before_after
 from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.chart_data import draw

@@ -1,6 +1,7 @@
 """Charts from plain JSON data, as a page holds them: what the .json of the page says is what the page draws.
 
-    {"chart": "bars", "title": …, "bars": [{"label", "value", "low", "high", "drowned", "text"}, …]}
+    {"chart": "bars", "title": …, "bars": [{"label", "value", "low", "high", "drowned", "text"}, …],
+     "ordered"}
     {"chart": "lines", "title", "across", "up", "zero", "series": [{"name", "points": [{"x", "value", "low", "high"}]}]}
     {"chart": "heatmap", "title", "rows", "columns", "diverging", "cells": [{"row", "column", "value", …}]}
     {"chart": "burn_down", "title", "unit", "steps": [{"when", "remaining", "limit", "who"}],
@@ -20,7 +21,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from discreet.present.charts.bars import Bar, bars
+from discreet.present.charts.bar import Bar
+from discreet.present.charts.bars import bars
 from discreet.present.charts.before_after import BeforeAfter, before_after
 from discreet.present.charts.budget_chart import BudgetForecast, BudgetStep, burn_down
 from discreet.present.charts.heat_map import HeatCell, heatmap

@@ -66,7 +66,8 @@ def heatmap(
 ) -> Markup:
     """The cells in the order in which their keys first come. `diverging`: numbers lie on both sides of zero.
 
-    `most`: what the deepest colour is, so that maps beside each other can be compared; else the largest number.
+    `most`: what the deepest colour is, so that maps beside each other can be compared; else the largest number
+    above the noise, where there is one.
 
     Otherwise what is below zero, which only noise makes of a count, is drawn as zero is.
     """
@@ -92,7 +93,9 @@ def heatmap(
         label = svg.shorten(svg.key(key), left - 8)
         marks.append(svg.text(left - 8, top + (place + 0.5) * _TALL + 4, label, class_=_label(key), anchor="end"))
     if most is None:
-        most = max((abs(cell.value) for cell in given if cell.value is not None), default=0.0)
+        shown = [cell for cell in given if cell.value is not None]
+        above = [cell for cell in shown if not cell.drowned] or shown
+        most = max((abs(cell.value or 0.0) for cell in above), default=0.0)
     marks += _cells(given, downs, overs, (left, top, wide), most, diverging)
     bottom = top + _TALL * len(downs)
     more = _more(given, downs, overs)

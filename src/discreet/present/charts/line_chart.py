@@ -11,22 +11,29 @@ from markupsafe import Markup
 from discreet.present.cell_text import DASH, format_with_noise
 from discreet.present.charts import axis, svg, time_ticks
 from discreet.present.charts.scale import Scale, check_finite, span, ticks, widen_to_round
+from discreet.present.noise_scale import NoisyExtent, axis_reach
 
 _HEIGHT = 230.0
 #: Series are told apart by class: so many classes there are.
 KINDS = 5
 #: Up to so many points of a line are dots, too.
 _DOTS = 60
+#: So many points whose intervals continue beyond the axis are named in the description.
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinePoint:
-    """A place on a line, and its noise interval where it has one. Without a value the line is broken."""
+    """A place on a line, and its noise interval where it has one. Without a value the line is broken.
+
+    `drowned`: the value is no larger than its noise.
+    """
 
     x: float | date | datetime
     value: float | None
     low: float | None = None
     high: float | None = None
+    drowned: bool = False
 
     def __post_init__(self) -> None:
         place = None if isinstance(self.x, date) else self.x
@@ -42,6 +49,20 @@ class LinePoint:
     def at(self) -> float:
         """Its place on the x axis as a number."""
         return time_ticks.seconds(self.x) if isinstance(self.x, date) else float(self.x)
+
+    @property
+    def extent(self) -> NoisyExtent | None:
+        """What an axis should hold of it; None where there is no number."""
+        ends = [float(each) for each in (self.value, self.low, self.high) if each is not None]
+        if not ends:
+            return None
+        half = 0.0 if self.low is None or self.high is None else self.high / 2 - self.low / 2
+        return NoisyExtent(low=min(ends), high=max(ends), half=half, below_noise=self.drowned)
+
+    def is_beyond(self, heights: Scale) -> bool:
+        """Whether the axis does not show all of it."""
+        extent = self.extent
+        return extent is not None and (extent.low < heights.low or extent.high > heights.high)
 
     @property
     def description(self) -> str:
@@ -69,7 +90,10 @@ class LineSeries:
 def lines(
     given: Sequence[LineSeries], *, title: str, across: str = "", up: str = "", zero: bool = True, name: str = ""
 ) -> Markup:
-    """Lines over one axis. `across`, `up`: what the axes are. `zero`: whether zero is on the upright one."""
+    """Lines over one axis. `across`, `up`: what the axes are. `zero`: whether zero is on the upright one.
+
+    Points below the noise do not set its scale: an arrow stands where one, or its interval, lies beyond.
+    """
     called, points = svg.name(name), [point for each in given for point in each.points]
     if len({isinstance(point.x, date) for point in points}) > 1:
         raise ValueError("the lines of a chart must all use numbers or all use dates")
@@ -78,7 +102,8 @@ def lines(
     if not points:
         body, height = svg.nothing()
         return svg.drawing(called, says=title, describes=svg.NOTHING, height=height, body=body)
-    ends = widen_to_round(span((end for point in points for end in (point.value, point.low, point.high)), zero=zero))
+    reach = axis_reach((extent for point in points if (extent := point.extent) is not None), zero=zero)
+    ends = widen_to_round(span(reach, zero=zero))
     named = [(each.name, _sign(place)) for place, each in enumerate(given)] if len(given) > 1 else []
     marks, top = axis.legend(named, top=0)
     if up:
@@ -94,7 +119,32 @@ def lines(
     for place, each in enumerate(given):
         marks += _line(each, widths, heights, place)
     height = bottom + (38 if across else 20)
-    return svg.drawing(called, says=title, describes=_describe(given), height=height, body=marks)
+    beyond = [point for point in points if point.is_beyond(heights)]
+    marks += [mark for point in beyond for mark in _arrows(point, widths.at(point.at), heights)]
+    describes = f"{_describe(given)} {_words_beyond(beyond)}".strip()
+    return svg.drawing(called, says=title, describes=describes, height=height, body=marks)
+
+
+def _arrows(point: LinePoint, x: float, heights: Scale) -> list[Markup]:
+    """An arrow at each end of the axis beyond which the point or its interval lies."""
+    extent = point.extent
+    assert extent is not None
+    tips = [(heights.start, -7)] if extent.low < heights.low else []
+    tips += [(heights.end, 7)] if extent.high > heights.high else []
+    return [
+        svg.tag("polygon", points=svg.path([(x, y), (x - 4, y + long), (x + 4, y + long)]), class_="chart-beyond")
+        for y, long in tips
+    ]
+
+
+def _words_beyond(beyond: Sequence[LinePoint]) -> str:
+    """Which points have intervals that the axis does not show whole."""
+    if not beyond:
+        return ""
+    more = f" and {len(beyond) - _NAMED:,} more" if len(beyond) > _NAMED else ""
+    several = "noise intervals that continue" if len(beyond) > 1 else "the noise interval that continues"
+    names = ", ".join(svg.key(point.x) for point in beyond[:_NAMED])
+    return f"Arrows mark {several} beyond the axis: {names}{more}."
 
 
 def _widths(points: Sequence[LinePoint], left: float) -> Scale:
@@ -125,10 +175,10 @@ def _line(series: LineSeries, widths: Scale, heights: Scale, place: int) -> list
     for run in _runs(series.points):
         band = [point for point in run if point.low is not None and point.high is not None]
         if len(band) > 1:
-            edge = [(widths.at(point.at), heights.at(point.high or 0.0)) for point in band]
-            edge += [(widths.at(point.at), heights.at(point.low or 0.0)) for point in reversed(band)]
+            edge = [(widths.at(point.at), heights.clipped(point.high or 0.0)) for point in band]
+            edge += [(widths.at(point.at), heights.clipped(point.low or 0.0)) for point in reversed(band)]
             marks.append(svg.tag("polygon", points=svg.path(edge), class_=f"chart-band chart-kind-{place}"))
-        at = [(widths.at(point.at), heights.at(point.value or 0.0)) for point in run]
+        at = [(widths.at(point.at), heights.clipped(point.value or 0.0)) for point in run]
         if len(at) > 1:
             marks.append(svg.tag("polyline", points=svg.path(at), fill="none", class_=f"chart-line chart-kind-{place}"))
         if len(series.points) <= _DOTS:

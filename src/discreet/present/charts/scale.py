@@ -29,6 +29,10 @@ class Scale:
         share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return self.start + share * (self.end - self.start)
 
+    def clipped(self, value: float) -> float:
+        """Where `value` is drawn, or else the end of the axis that it lies beyond."""
+        return self.at(min(max(value, self.low), self.high))
+
 
 def check_finite(value: float | None, *, of: str) -> float | None:
     """A number that can be drawn, or None; NaN, the infinities and what is beyond floats cannot."""

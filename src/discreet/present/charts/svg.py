@@ -32,6 +32,8 @@ _STYLE = (
     ".chart .chart-quiet,.chart .chart-null,.chart text.chart-drowned{fill:#55635d}.chart-null{font-style:italic}"
     ".chart-rule{stroke:#dcd9ce}.chart-zero-line{stroke:#55635d}.chart-bar{fill:#1a6552;fill-opacity:.6}"
     ".chart-bar.chart-drowned{fill:#8b8f94;fill-opacity:.45}.chart-whisker{stroke:#1f2d29;stroke-width:1.5}"
+    ".chart-beyond{fill:#1f2d29}.chart-step{stroke:#1a6552;stroke-width:1.5}.chart-noise{fill:#1a6552;fill-opacity:.2}"
+    ".chart-step.chart-drowned{stroke:#8b8f94}.chart-noise.chart-drowned{fill:#8b8f94;fill-opacity:.25}"
 )
 
 
@@ -165,6 +167,33 @@ def wrap(content: str, room: float) -> list[str]:
         else:
             lines.append(shorten(word, room))
     return lines
+
+
+def wrap_all(content: str, room: float, *, most: int) -> list[str]:
+    """The text in at most so many lines, none wider than the room; what is left over is cut from the last.
+
+    A line ends between words, or else where a long word has a mark, or else where the room does.
+
+    >>> wrap_all("Department of internal medicine", 130, most=2)
+    ['Department of', 'internal medicine']
+    >>> wrap_all("weekly_alcohol_units_before_pregnancy", 130, most=2)
+    ['weekly_alcohol_', 'units_before_pre…']
+    """
+    lines, left = list[str](), clean(content)
+    while left and len(lines) < most - 1 and width(left) > room:
+        fits = 1
+        while fits < len(left) and width(left[: fits + 1]) <= room:
+            fits += 1
+        line = left[:fits]
+        if left[fits] != " ":
+            space, mark = line.rfind(" "), max(line.rfind(each) for each in "-_/.,;:")
+            if space > 0:
+                line = line[:space]
+            elif 2 * mark > len(line):
+                line = line[: mark + 1]
+        lines.append(line.rstrip())
+        left = left[len(line) :].lstrip()
+    return [*lines, shorten(left, room)] if left or not lines else lines
 
 
 def nothing() -> tuple[list[Markup], float]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import exact
 from discreet.present.cell_text import DASH, cell_text
-from discreet.present.charts.bars import Bar, bars
+from discreet.present.charts.bar import Bar
+from discreet.present.charts.bars import bars
 from discreet.present.html import render
 from discreet.schema.column import type_name
 from discreet.tables.description.description import (
@@ -96,7 +97,7 @@ def _chart(column: DescribedColumn) -> Markup | str:
     if not column.cells:
         return ""
     drawn = [_bar(cell.number, cell_text(column.shown(cell))) for cell in column.cells]
-    return bars(drawn, title=f"Histogram of {column.name}")
+    return bars(drawn, title=f"Histogram of {column.name}", ordered=column.is_ordered)
 
 
 def _bar(number: NoisyNumber, label: str) -> Bar:
