@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, expect
@@ -314,3 +315,47 @@ def test_a_mean_is_shown_with_its_range(drinks: Pretender, opened: Opened) -> No
     with opened(f"{drinks.address}/s/drinks/results") as page:
         expect(page.locator("#mean")).to_have_text("171.2 on average (168.9 to 173.5)")
         expect(page.locator("#plus-minus")).to_have_text("± 2.3")
+
+
+DAYS = {"by": "period", "every": "day", "n": 1603, "minimum": 20, "closed": True, "waiting": False, "epsilon": 1.1}
+
+
+def day(number: int, share: float) -> dict[str, Any]:
+    """One day of a survey with periods, as results.json has it."""
+    estimates = [
+        {"choice": "yes", "share": share, "interval": [share - 0.05, share + 0.05]},
+        {"choice": "<i>no", "share": 1 - share, "interval": [0.95 - share, 1.05 - share]},
+    ]
+    return {"period": number, "begin": f"2026-11-{17 + number}", "n": 400, "waiting": False, "estimates": estimates}
+
+
+def test_days_are_drawn_as_lines_with_bands_and_have_a_trend(drinks: Pretender, opened: Opened) -> None:
+    gap = {"period": 3, "begin": "2026-11-20", "n": 3, "waiting": True}
+    days = {
+        **DAYS,
+        "periods": [day(1, 0.2), day(2, 0.25), gap, day(4, 0.35), day(5, 0.4)],
+        "trends": [{"choice": "yes", "slope": 0.05, "interval": [0.021, 0.08], "population": None}],
+    }
+    drinks.results = days
+    with opened(f"{drinks.address}/s/drinks/results") as page:
+        expect(page.locator("figure figcaption")).to_have_text(["yes", "<i>no"])
+        chart = page.locator("svg.period-chart").first
+        expect(chart).to_have_attribute("aria-label", "yes by day: 20% on 2026-11-18 to 40% on 2026-11-22")
+        assert [chart.locator(kind).count() for kind in ("polyline", "polygon", "circle")] == [2, 2, 4]
+        heights = chart.locator("circle").evaluate_all("dots => dots.map((dot) => Number(dot.getAttribute('cy')))")
+        assert heights == sorted(heights, reverse=True)  # what rises goes up
+        assert chart.locator("circle title").first.text_content() == "2026-11-18: 20% (15% to 25%)"
+        expect(page.locator(".trends li")).to_have_text(["yes: +5 points each day (+2.1 to +8)"])
+        expect(page.locator("#periods table tr")).to_have_count(1 + 2 * 4 + 1)
+
+
+def test_one_day_has_no_chart_and_no_trend(drinks: Pretender, opened: Opened) -> None:
+    drinks.results = {
+        **DAYS,
+        "periods": [day(1, 0.2)],
+        "trends": [],
+    }
+    with opened(f"{drinks.address}/s/drinks/results") as page:
+        expect(page.locator("#periods table")).to_contain_text("20%")
+        expect(page.locator("svg.period-chart")).to_have_count(0)
+        expect(page.locator(".trends")).to_have_count(0)

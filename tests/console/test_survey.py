@@ -16,7 +16,7 @@ from discreet.console.jobs import survey_host
 from discreet.console.routes import RESPONDENTS, route_table
 from discreet.surveys.collector import collector_headers
 from discreet.surveys.collector.survey_definition import SEVERAL_QUESTION_PROTOCOLS, Survey, protocol_classes
-from discreet.surveys.device.report_sender import report_document
+from discreet.surveys.device.report_sender import StoreTarget, report_document
 from discreet.surveys.protocols.collection_periods import head_bytes
 
 
@@ -204,6 +204,30 @@ def test_a_survey_that_is_collected_every_day(owner, analyst, nobody, monkeypatc
     assert told["results"]["periods"][0]["n"] == 40
     for wrong in ({"every": "month"}, {"donations": "0"}, {"periods": "x"}, {"coins": "old"}):
         assert owner.post("/survey/new", SMOKE | daily | wrong).status_code == 400, wrong
+
+
+def test_a_survey_of_days_has_charts_and_a_trend(clinic, owner, analyst, nobody, monkeypatch):
+    """From 90% to 10% of 400 a day at epsilon 3 with fresh coins: a slope of about -40 points, which is beyond doubt."""
+    daily = {"every": "day", "donations": "1", "periods": "7", "coins": "fresh", "epsilon": "3"}
+    id_ = new(owner, **daily)
+    asked = Survey.from_data(nobody.get(f"/surveys/{id_}.json").json())
+    store = survey_host.survey_host_of(clinic.house.handle).store
+    for day, yes in enumerate((360, 200, 40), start=1):
+        answers = ["yes"] * yes + ["no"] * (400 - yes)
+        reports = [head_bytes(day) + bytes(each) for each in asked.randomizer.randomize_all(answers)]
+        body = b"\n".join(report_document(asked, secrets.token_hex(16), report) for report in reports)
+        StoreTarget(store, now=time.time() + (day - 1) * 86_400).send(asked, body)
+    monkeypatch.setattr("discreet.surveys.collector.period_results.final_periods", lambda periods, now: 2)
+    page = analyst.get(f"/survey/{id_}").text
+    assert page.count("chart-band") == 2 and "yes by day" in page and 'aria-label="Trends"' not in page
+    monkeypatch.setattr("discreet.surveys.collector.period_results.final_periods", lambda periods, now: 3)
+    page = analyst.get(f"/survey/{id_}").text
+    assert page.count("chart-band") == 2 and 'aria-label="Trends"' in page and "for a population" in page
+    yes, no = analyst.get(f"/survey/{id_}.json").json()["trend_lines"]
+    assert yes[0] == "yes" and -50 < float(yes[1]) < -30 and float(yes[2].split(" to ")[1]) < 0
+    assert float(no[3].split(" to ")[0]) > 0
+    monkeypatch.setattr("discreet.surveys.collector.period_results.final_periods", lambda periods, now: 1)
+    assert "chart-band" not in analyst.get(f"/survey/{id_}").text
 
 
 def test_numbers_and_words(owner, analyst, nobody):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet import exact
-from discreet.cli import survey_output, terminal
+from discreet.cli import period_output, survey_output, terminal
 from discreet.cli.extras import require_extra
 from discreet.cli.flags import HERE, Confidence, Folder, Json
 from discreet.cli.verb_app import VerbApp
@@ -260,7 +260,7 @@ def _estimate_periods(
             hint="wait for more answers",
         )
     terminal.print_result(
-        {"survey": survey.id, **estimates}, survey_output.period_lines(survey, estimates), as_json=as_json
+        {"survey": survey.id, **estimates}, period_output.period_lines(survey, estimates), as_json=as_json
     )
 
 

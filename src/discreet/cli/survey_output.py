@@ -224,84 +224,22 @@ def estimate_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
     return lines
 
 
-def period_lines(survey: Survey, estimates: dict[str, Any]) -> list[Any]:
-    """Each period with its estimates, and what changed."""
-    from discreet.surveys.protocols.collection_periods import one_period
-
-    every = estimates["every"]
-    lines: list[Any] = [
-        f"{survey.question}  ({estimates['n']:,} reports{', closed' if estimates['closed'] else ''})",
-        "",
-        _period_table(every, estimates["periods"]),
-        "",
-    ]
-    if estimates["changes"]:
-        lines += [_change_table(every, estimates["changes"]), ""]
-    donation, period, total = (
-        exact.show_float(estimates["loss"][name], up=True) for name in ("donation", "per_period", "over_survey")
-    )
-    lines += [
-        f"for each choice, all intervals of {every}s and changes hold together with confidence "
-        f"{estimates['confidence']:.4g}; they are about the donations of those who answered",
-        f"loss of a device: epsilon {donation} a donation, at most {period} {one_period(every)} and {total} in all",
-    ]
-    lines.append(
-        "this counts every report and is for you only; the results page shows "
-        f"{one_period(every)} once it takes no more reports"
-    )
-    return lines
-
-
-def _period_table(every: str, periods: Sequence[dict[str, Any]]) -> RichTable:
-    table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in (every, "begin", "reports", "choice", "estimate", "interval"):
-        table.add_column(name, justify="left" if name in ("choice", "begin") else "right", no_wrap=True)
-    for each in periods:
-        head = [str(each["period"]), each["begin"], f"{each['n']:,}"]
-        if each["waiting"]:
-            table.add_row(*head, "", "too few", "")
-        elif "mean" in each:
-            low, high = each["interval"]
-            table.add_row(*head, "mean", f"{each['mean']:.6g}", f"{low:.6g} to {high:.6g}")
-        else:
-            for place, one in enumerate(each["estimates"][:MOST_CHOICES]):
-                interval = "" if one["interval"] is None else " to ".join(_percents(*one["interval"]))
-                table.add_row(
-                    *(head if not place else ["", "", ""]), RichText(one["choice"]), f"{one['share']:.2%}", interval
-                )
-    return table
-
-
-def _change_table(every: str, changes: Sequence[dict[str, Any]]) -> RichTable:
-    table = RichTable(box=None, pad_edge=False, header_style="bold")
-    for name in (f"from {every}", "to", "choice", "change", "interval"):
-        table.add_column(name, justify="left" if name == "choice" else "right", no_wrap=True)
-    for each in changes:
-        low, high = each["interval"]
-        ends = [str(each["first"]), str(each["last"])]
-        if "choice" not in each:
-            table.add_row(*ends, "mean", f"{each['change']:+.6g}", f"{low:+.6g} to {high:+.6g}")
-        else:
-            table.add_row(*ends, RichText(each["choice"]), f"{each['change']:+.2%}", f"{low:+.2%} to {high:+.2%}")
-    return table
-
-
 def _table(estimates: Sequence[dict[str, Any]]) -> RichTable:
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     for name in ("choice", "share", "interval"):
         table.add_column(name, justify="left" if name == "choice" else "right", no_wrap=True)
     for each in estimates[:MOST_CHOICES]:
-        interval = "" if each["interval"] is None else " to ".join(_percents(*each["interval"]))
+        interval = "" if each["interval"] is None else " to ".join(percent_ends(*each["interval"]))
         table.add_row(RichText(each["choice"]), f"{each['share']:.2%}", interval)
     return table
 
 
-def _percents(low: float, high: float) -> tuple[str, str]:
+def percent_ends(low: float, high: float) -> tuple[str, str]:
     """The ends of an interval as percentages, rounded outwards: what is shown holds what it says.
 
-    >>> _percents(0.28557, 0.28571428)
+    >>> percent_ends(0.28557, 0.28571428)
     ('28.55%', '28.58%')
-    >>> _percents(0.0, 0.5)
+    >>> percent_ends(0.0, 0.5)
     ('0.00%', '50.00%')
     """
     first, last = math.floor(round(low * 10_000, 6)), math.ceil(round(high * 10_000, 6))

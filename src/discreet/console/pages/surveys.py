@@ -45,6 +45,8 @@ LISTED = 12
 EPSILON = "1"
 #: So many enrolment links at once have a QR code each.
 MOST_QR = 200
+#: The answers of a survey with periods that have a chart each.
+MOST_PERIOD_CHARTS = 8
 #: Estimates from fewer reports move with each of them, and say next to nothing.
 FEW = 10
 
@@ -228,6 +230,8 @@ def show(context: RequestContext) -> HandlerResponse:
         "results": {"waiting": False, **results},
         "lines": [_line(each) for each in results.get("estimates", ())],
         "period_lines": _period_rows(results),
+        "period_charts": _period_charts(results),
+        "trend_lines": _trend_rows(results),
         "asked": words[:MOST_WORDS],
         "chart": _chart(results),
         "enrolled": dict(zip(("given", "used"), surveys.store.tokens(survey.id), strict=True))
@@ -270,6 +274,57 @@ def _period_rows(results: Mapping[str, Any]) -> list[list[str]]:
         else:
             rows += [[*head, *_line(each)] for each in period["estimates"]]
     return rows
+
+
+def _period_charts(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A line for each answer over the periods, with the band of its intervals; broken where a period waits.
+
+    Bands that cover each other cannot be read: there is a chart for each of the first answers.
+    """
+    periods = results.get("periods", ())
+    if sum(not each["waiting"] for each in periods) < 2:
+        return []
+    points: dict[str, list[dict[str, Any]]] = {}
+    for each in periods:
+        for label, *_ in _period_cells(each) if not each["waiting"] else ():
+            points.setdefault(label, [])
+    labels = list(points)[:MOST_PERIOD_CHARTS]
+    for each in periods:
+        cells = {} if each["waiting"] else {label: numbers for label, *numbers in _period_cells(each)}
+        for label in labels:
+            value, low, high = cells.get(label, (None, None, None))
+            unit = 100 if label else 1
+            numbers = [None if number is None else unit * number for number in (value, low, high)]
+            points[label].append(dict(zip(("x", "value", "low", "high"), [each["period"], *numbers], strict=True)))
+    return [
+        {
+            "chart": "lines",
+            "title": f"{label or 'Mean'} by {results['every']}",
+            "across": results["every"],
+            "up": f"{label}, in percent" if label else "mean",
+            "zero": bool(label),
+            "series": [{"name": label or "mean", "points": points[label]}],
+        }
+        for label in labels
+    ]
+
+
+def _trend_rows(results: Mapping[str, Any]) -> list[list[str]]:
+    """The slope of each answer and its intervals, for people."""
+    rows = []
+    for each in results.get("trends", ()):
+        is_share = "choice" in each
+        texts = [
+            DASH if numbers is None else " to ".join(_signed(number, is_share) for number in numbers)
+            for numbers in ((each["slope"],), each["interval"], each["population"])
+        ]
+        rows.append([each.get("choice", "mean"), *texts])
+    return rows
+
+
+def _signed(number: float, is_share: bool) -> str:
+    """A change: of a share in percentage points."""
+    return f"{100 * number:+.2f}" if is_share else f"{number:+.5g}"
 
 
 def _grid(results: Mapping[str, Any]) -> PageTable | None:

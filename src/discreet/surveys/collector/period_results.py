@@ -1,4 +1,4 @@
-"""What the reports of a survey with periods say: an estimate for each period, and how it changed between periods.
+"""What the reports of a survey with periods say: an estimate for each period, how it changed, and its trend.
 
 Reports of different periods are never added up: with memoized coins a device sends the same report in each, so that
 the noise of two periods is not independent, and nobody but the device could say which reports are copies.
@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from discreet import exact
 from discreet.errors import UsageError
+from discreet.surveys.collector.period_trends import Interval, label_trends
 from discreet.surveys.collector.results import SurveyTally, takes_words
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.protocols.collection_periods import FRESH, PERIOD_BYTES, CollectionPeriods
 from discreet.surveys.protocols.estimate import UNBIASED, Estimate, Mean, normal_half_width
 from discreet.surveys.protocols.randomizer import Randomizer
+from discreet.surveys.protocols.report_noise import report_noise
 
 #: The label of a mean among estimates that have labels.
 _MEAN = ""
-Interval = tuple[float, float]
 
 
 class PeriodTallies:
@@ -61,10 +62,10 @@ def period_summary(
     now: float | None = None,
     only_final: bool = False,
 ) -> dict[str, Any]:
-    """An estimate for each period that has enough reports, and the changes between them.
+    """An estimate for each period that has enough reports, the changes between them, and the trend of three or more.
 
     Guarantee: for each choice, all intervals of periods and of changes hold together with the stated confidence. (As
-        far as a single interval does: see `Estimate.interval`.)
+        far as a single interval does: see `Estimate.interval`.) The interval of its trend has that confidence alone.
     Because: each of m periods has an interval of the confidence 1 - (1 - confidence) / m, so all of them hold together,
         however the noise of one period depends on that of another; and where two hold, so does what follows from them
         for the change (`change_interval`).
@@ -76,6 +77,7 @@ def period_summary(
     shown = range(1, (final_periods(periods, moment) if only_final and not survey.closed else last) + 1)
     estimates = _estimates(survey, tallies, shown, words)
     level = 1 - (1 - confidence) / max(len(estimates), 1)
+    intervals = {number: _intervals(estimate, level) for number, estimate in estimates.items()}
     loss = periods.loss(survey.randomizer)
     return {
         "by": "period",
@@ -94,11 +96,12 @@ def period_summary(
                 "begin": periods.begin_text(number),
                 "n": tallies.periods[number].n if number in tallies.periods else 0,
                 "waiting": number not in estimates,
-                **(_shares_data(estimates[number], level) if number in estimates else {}),
+                **(_shares_data(estimates[number], intervals[number]) if number in estimates else {}),
             }
             for number in shown
         ],
-        "changes": _changes(estimates, level),
+        "changes": _changes(estimates, intervals),
+        "trends": _trends(survey, estimates, intervals, confidence),
         "words": False if words is not None else needs_words(survey, tallies),
     }
 
@@ -166,10 +169,9 @@ def _estimates(
     return estimates
 
 
-def _shares_data(estimate: Estimate | Mean, confidence: float) -> dict[str, Any]:
+def _shares_data(estimate: Estimate | Mean, intervals: Mapping[str, Interval]) -> dict[str, Any]:
     if isinstance(estimate, Mean):
-        return {"mean": estimate.value, "interval": list(estimate.interval(confidence))}
-    intervals = _intervals(estimate, confidence)
+        return {"mean": estimate.value, "interval": list(intervals[_MEAN])}
     return {
         "estimates": [
             {"choice": label, "share": share, "interval": list(intervals[label]) if label in intervals else None}
@@ -188,7 +190,9 @@ def _intervals(estimate: Estimate | Mean, confidence: float) -> Mapping[str, Int
     return estimate.interval(confidence) if estimate.made == UNBIASED else {}
 
 
-def _changes(estimates: Mapping[int, Estimate | Mean], level: float) -> list[dict[str, Any]]:
+def _changes(
+    estimates: Mapping[int, Estimate | Mean], intervals: Mapping[int, Mapping[str, Interval]]
+) -> list[dict[str, Any]]:
     """From each period to the next that has an estimate, and from the first to the last."""
     numbers = sorted(estimates)
     pairs = list(pairwise(numbers))
@@ -197,7 +201,7 @@ def _changes(estimates: Mapping[int, Estimate | Mean], level: float) -> list[dic
     changes: list[dict[str, Any]] = []
     for first, last in pairs:
         before, after = (_values(estimates[number]) for number in (first, last))
-        ends = [_intervals(estimates[number], level) for number in (first, last)]
+        ends = [intervals[number] for number in (first, last)]
         for label in before:
             if label in after and label in ends[0] and label in ends[1]:
                 low, high = change_interval(ends[0][label], ends[1][label])
@@ -205,6 +209,25 @@ def _changes(estimates: Mapping[int, Estimate | Mean], level: float) -> list[dic
                 change = {"change": after[label] - before[label], "interval": [low, high]}
                 changes.append({"first": first, "last": last, **named, **change})
     return changes
+
+
+def _trends(
+    survey: Survey,
+    estimates: Mapping[int, Estimate | Mean],
+    intervals: Mapping[int, Mapping[str, Interval]],
+    confidence: float,
+) -> list[dict[str, Any]]:
+    """The slope of each label over the periods that have an estimate."""
+    assert survey.periods is not None
+    trends = label_trends(
+        {number: _values(estimate) for number, estimate in estimates.items()},
+        {number: estimate.n for number, estimate in estimates.items()},
+        intervals,
+        noise=report_noise(survey.randomizer),
+        periods=survey.periods,
+        confidence=confidence,
+    )
+    return [{**({} if label == _MEAN else {"choice": label}), **trend} for label, trend in trends.items()]
 
 
 def change_interval(before: Interval, after: Interval) -> Interval:

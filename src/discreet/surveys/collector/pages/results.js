@@ -1,6 +1,7 @@
 // The live results: asked for every two seconds, drawn as bars with what the noise leaves open.
 
 import { Offline, ask, at, made, percent, say, surveyHere } from "./page.js";
+import { periodCharts } from "./period-chart.js";
 
 const EVERY_MS = 2000;
 const BARS =
@@ -79,7 +80,7 @@ function showFound(body) {
   facts(body, mean !== undefined);
 }
 
-/** A line for each period that takes no more answers, and how much changed from the first to the last. */
+/** Each period that takes no more answers, as charts and as a table, and the trend. */
 function showPeriods(body) {
   at("bars").hidden = at("mean").hidden = true;
   const table = made("table");
@@ -101,10 +102,25 @@ function showPeriods(body) {
       });
     }
   }
-  at("periods").replaceChildren(table);
+  at("periods").replaceChildren(...periodCharts(body), ...trendLines(body), table);
   at("legend").textContent =
-    `All intervals of one answer hold together with 95% confidence. ${body.every === "hour" ? "An" : "A"} ${body.every} is shown once it takes no more answers.`;
+    `All intervals of one answer in the table and the charts hold together with 95% confidence. ${body.every === "hour" ? "An" : "A"} ${body.every} is shown once it takes no more answers.`;
   facts({ n: body.n, epsilon: body.epsilon }, false);
+}
+
+/** The slope of each answer, with its interval for the answers that were given. */
+function trendLines({ trends = [], every }) {
+  if (!trends.length) return [];
+  const size = (value, isShare) => `${value < 0 ? "-" : "+"}${number(Math.abs(isShare ? value * 100 : value))}`;
+  const list = made("ul", "", "trends");
+  for (const { choice, slope, interval } of trends) {
+    const isShare = choice !== undefined;
+    const range = interval.map((end) => size(end, isShare)).join(" to ");
+    const unit = isShare ? " points" : "";
+    list.append(made("li", `${isShare ? choice : "mean"}: ${size(slope, isShare)}${unit} each ${every} (${range})`));
+  }
+  const words = `The trend is the slope of the straight line nearest to the estimates; the range is its 95% confidence interval for the answers that were given.`;
+  return [made("h3", "Trend"), list, made("p", words, "quiet")];
 }
 
 function facts({ n, plus_minus: wide, halve, fakes, epsilon }, isMean) {
