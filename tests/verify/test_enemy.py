@@ -508,9 +508,9 @@ def test_a_key_without_a_value_is_no_key(bundles, tmp_path):
 def test_a_name_that_the_terminal_has_no_letters_for(bundles, tmp_path):
     def greek(documents):
         columns = documents["data"]["tables"][0]["columns"]
-        next(each for each in columns if each["kind"] != "key")["name"] = "\N{GREEK SMALL LETTER ALPHA}"
+        next(each for each in columns if each["kind"] == "key")["name"] = "\N{GREEK SMALL LETTER ALPHA}"
 
-    folder = world.written(forged(bundles["rows: average"], greek), tmp_path / "out")
+    folder = world.written(forged(bundles["persons: words"], greek), tmp_path / "out")
     done = subprocess.run(
         [sys.executable, "-S", str(world.CHECKER), str(folder)],
         capture_output=True,
