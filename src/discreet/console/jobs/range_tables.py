@@ -200,10 +200,12 @@ def _page(data: dict[str, Any], *, from_: str) -> dict[str, Any]:
 
 
 def _are_in_order(data: Mapping[str, Any]) -> bool:
-    """Whether the ranges follow each other, and are of all rows."""
+    """Whether the ranges follow each other without an overlap, and are of all rows."""
     ends = [(low, high) for low, high, _, _ in data["rows"]] if not data.get("by") else []
     starts = ordered_places([low for low, _ in ends])
-    return starts == list(range(len(ends))) and all(high != low for (_, high), (low, _) in pairwise(ends))
+    return starts == list(range(len(ends))) and all(
+        ordered_places([high, low]) == [0, 1] for (_, high), (low, _) in pairwise(ends)
+    )
 
 
 def grid(data: Mapping[str, Any]) -> PageTable:
