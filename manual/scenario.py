@@ -164,6 +164,7 @@ CALLS = [
     ("survey answer", "survey answer SURVEY yes --device device"),
     ("survey estimate", "survey estimate SURVEY"),
     ("survey list", "survey list"),
+    ("survey card", "survey card SURVEY"),
     ("survey close", "survey close SURVEY"),
     ("survey new", "survey new 'How many?' --low 0 --high 10 --step 1 --epsilon 1 --minimum 1 --tokens"),
     ("survey tokens", "survey tokens SURVEY -n 1"),

@@ -11,12 +11,14 @@ import sys
 import urllib.request
 
 import pytest
+import yaml
 
 from clinic import run, say
 from discreet.surveys.collector.store_location import open_survey_store
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.collector.survey_store import ReportBatch
 from discreet.surveys.device import report_sender
+from discreet.surveys.protocols.collection_periods import head_bytes
 from surveys.collector.asked import line, lines, sent
 from surveys.collector.serving import ask, served
 from surveys.midnight import stay_within_a_day
@@ -404,3 +406,49 @@ def test_a_port_in_use_is_one_sentence(tmp_path, capsys, asked):
     assert code == 2
     assert told["reason"] == f"Port {port} of 127.0.0.1 cannot be used: address already in use."
     assert "--port" in told["hint"]
+
+
+def test_a_card_is_the_same_in_yaml_and_in_json(tmp_path, capsys):
+    code, told, _ = run(
+        capsys, tmp_path, *DRINKING, "--asker", 'The "city": no', "--every", "day", "--periods", "7", "--coins", "fresh"
+    )
+    id_ = told["survey"]
+    (tmp_path / "about.toml").write_text('region = "North"\nname = "Drinks"\n')
+    flags = ("survey", "card", id_, "--about", str(tmp_path / "about.toml"), "--intended-use", "health")
+    code, card, _ = run(capsys, tmp_path, *flags)
+    assert code == 0 and card["url_slug"] == id_
+    product = card["deployment"]["product"]
+    assert (product["name"], product["data_product_region"], product["intended_use"]) == ("Drinks", "North", "health")
+    assert product["data_curators"] == ['The "city": no'] and len(product["publication_date"]) == 10
+    assert card["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == pytest.approx(7.7, rel=1e-5)
+    code, out, _ = say(capsys, tmp_path, *flags)
+    assert code == 0 and yaml.safe_load(out) == card
+
+
+def test_a_card_is_named_by_its_question_and_bad_input_is_a_sentence(asked, tmp_path, capsys):
+    code, card, _ = run(capsys, tmp_path, "survey", "card", asked)
+    assert code == 0 and card["deployment"]["product"]["name"] == "Did you go out drinking?"
+    assert card["deployment"]["product"]["data_curators"] == ["not stated"]
+    code, _, err = say(capsys, tmp_path, "release", "card", asked)
+    assert code == 2 and f"discreet survey card {asked}" in " ".join(err.split())
+    code, _, err = say(capsys, tmp_path, "survey", "card", "zzzzzzzzzz")
+    assert code == 2 and "Traceback" not in err
+
+
+def test_a_trend_is_shown_from_three_days_on(tmp_path, capsys):
+    _, told, _ = run(
+        capsys, tmp_path, "survey", "new", "Bad night?", "--choices", "yes,no", "--protocol", "two-coins",
+        "--every", "day", "--coins", "fresh",
+    )  # fmt: skip
+    for day, yes in ((1, 600), (2, 500)):
+        fill(tmp_path, told["survey"], [head_bytes(day) + bytes([each >= yes]) for each in range(800)])
+    estimate = ("survey", "estimate", told["survey"], "--by", "period")
+    code, out, _ = say(capsys, tmp_path, *estimate)
+    assert code == 0 and "trend" not in out
+    fill(tmp_path, told["survey"], [head_bytes(4) + bytes([each >= 400]) for each in range(800)])
+    code, out, _ = say(capsys, tmp_path, *estimate)
+    assert code == 0 and "interval for a population" in out and "each of its intervals holds by itself" in out
+    code, shown, _ = run(capsys, tmp_path, *estimate)
+    slopes = {each["choice"]: each["slope"] for each in shown["trends"]}
+    assert slopes == {"yes": pytest.approx(-0.160714, abs=1e-6), "no": pytest.approx(0.160714, abs=1e-6)}
+    assert f"{slopes['yes']:+.2%}" in out

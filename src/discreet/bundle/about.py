@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,44 @@ class About:
             field.name for field in fields(self) if field.name != "publication_date" and not getattr(self, field.name)
         )
 
+    def product(self, *, data_product_type: str, day: str) -> dict[str, Any]:
+        """What a card says of the product, in the registry's keys. `day`: of publication, where no other is stated."""
+        return {
+            "name": self.name or NOT_STATED,
+            "data_curators": list(self.curators) or [NOT_STATED],
+            "intended_use": self.intended_use or NOT_STATED,
+            "data_product_type": data_product_type,
+            "data_product_region": self.region or NOT_STATED,
+            "description": self.description or NOT_STATED,
+            "publication_date": self.publication_date or day,
+            "data_product_sector": self.sector or NOT_STATED,
+        }
+
+    @property
+    def resources(self) -> dict[str, Any]:
+        """What a card says of its sources and authors, in the registry's keys."""
+        return {
+            "sources": self.sources or NOT_STATED,
+            "registry_authors": list(self.registry_authors) or [NOT_STATED],
+        }
+
     @staticmethod
     def from_data(data: object) -> About:
         """The fields that `to_data` wrote, or a person did. An unknown one is refused: it would be lost."""
         names = {field.name for field in fields(About)}
         table = refuse_unknown_keys(data, names, where="the information about a release")
         return About(**{name: _value(name, value) for name, value in table.items()})
+
+    @staticmethod
+    def from_flags(file: Path | None, **flags: str | None) -> About:
+        """The fields of a file, and those that were given one by one, which count more."""
+        given = {name: value for name, value in flags.items() if value is not None}
+        file_fields = About() if file is None else About.read(file)
+        return About.from_data({**file_fields.to_data(), **given})
+
+    def completed(self, **defaults: Any) -> About:
+        """With these where nothing is stated."""
+        return replace(self, **{name: value for name, value in defaults.items() if not getattr(self, name)})
 
     @staticmethod
     def read(path: Path) -> About:

@@ -33,16 +33,15 @@ def card_of(content: BundleContent) -> dict[str, Any]:
         "status": "Draft",
         "tier": 3,
         "deployment": {
-            "product": _product(content),
+            "product": content.about.product(
+                data_product_type=_PRODUCTS.get(content.kind, "Summary statistics"), day=content.day
+            ),
             "dp_flavor": _flavor(content),
             "privacy_loss": _loss(content),
             "model": _model(content),
             "accounting": _accounting(content),
             "implementation": _implementation(content),
-            "resources": {
-                "sources": content.about.sources or NOT_STATED,
-                "registry_authors": list(content.about.registry_authors) or [NOT_STATED],
-            },
+            "resources": content.about.resources,
         },
     }
 
@@ -66,20 +65,6 @@ def claims_expected_on_card(claims: Mapping[str, Any]) -> dict[str, Any]:
         "variant": claims["variant"],
         "privacy_unit": claims["privacy_unit"],
         "parameters": parameters(claims),
-    }
-
-
-def _product(content: BundleContent) -> dict[str, Any]:
-    about = content.about
-    return {
-        "name": about.name or NOT_STATED,
-        "data_curators": list(about.curators) or [NOT_STATED],
-        "intended_use": about.intended_use or NOT_STATED,
-        "data_product_type": _PRODUCTS.get(content.kind, "Summary statistics"),
-        "data_product_region": about.region or NOT_STATED,
-        "description": about.description or NOT_STATED,
-        "publication_date": about.publication_date or content.day,
-        "data_product_sector": about.sector or NOT_STATED,
     }
 
 

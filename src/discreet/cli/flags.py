@@ -25,6 +25,20 @@ Folder = Annotated[Path, typer.Option("--project", help="Project folder. Default
 Ignored = Annotated[Path, typer.Option("--project", help="Accepted by every verb; this one needs no project.")]
 
 
+CardName = Annotated[str | None, typer.Option("--name", help="Name, for the card.")]
+
+
+CardDescription = Annotated[str | None, typer.Option("--description", help="What it is, for the card.")]
+
+
+CardIntendedUse = Annotated[str | None, typer.Option("--intended-use", help="What it is for, for the card.")]
+
+
+CardAboutFile = Annotated[
+    Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
+]
+
+
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="How much privacy loss to spend.")]
 
 

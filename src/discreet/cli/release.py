@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import terminal
-from discreet.cli.flags import HERE, Folder, Ignored, Json
+from discreet.cli.flags import (
+    HERE,
+    CardAboutFile,
+    CardDescription,
+    CardIntendedUse,
+    CardName,
+    Folder,
+    Ignored,
+    Json,
+)
 from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
 from discreet.errors import LedgerFault, ProjectError, UsageError
 
@@ -32,49 +41,51 @@ release_app = VerbApp(
 
 
 ReleaseId = Annotated[str, typer.Argument(help="A release: r-…")]
-Name = Annotated[str | None, typer.Option("--name", help="Name of the release, for the card.")]
-Description = Annotated[str | None, typer.Option("--description", help="What the release is, for the card.")]
-IntendedUse = Annotated[str | None, typer.Option("--intended-use", help="What the release is for, for the card.")]
-AboutFile = Annotated[
-    Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
-]
 
 
 @release_app.command(short_help="Write a release as a bundle that anybody can check.")
 def write(
     release: ReleaseId,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="New folder for the bundle.")] = None,
-    name: Name = None,
-    description: Description = None,
-    intended_use: IntendedUse = None,
-    about: AboutFile = None,
+    name: CardName = None,
+    description: CardDescription = None,
+    intended_use: CardIntendedUse = None,
+    about: CardAboutFile = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Write a release as a bundle that anybody can check with `release verify BUNDLE`. Free."""
     if output is None:
         raise UsageError("say which folder to write the bundle to", hint="-o FOLDER")
-    about_release = _about(about, name=name, description=description, intended_use=intended_use)
+    from discreet.bundle.about import About
+
+    about_release = About.from_flags(about, name=name, description=description, intended_use=intended_use)
     _write(release, output, about_release, project, as_json=as_json)
 
 
 @release_app.command(short_help="Show a release's card, in the words of the registry of deployments.")
 def card(
     release: ReleaseId,
-    name: Name = None,
-    description: Description = None,
-    intended_use: IntendedUse = None,
-    about: AboutFile = None,
+    name: CardName = None,
+    description: CardDescription = None,
+    intended_use: CardIntendedUse = None,
+    about: CardAboutFile = None,
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
     """Show the card of any release as the OpenDP registry of deployments asks for it. Free, and not signed."""
     import discreet
     from discreet.bundle import card_yaml
+    from discreet.bundle.about import About
     from discreet.bundle.content import content_of
     from discreet.bundle.registry_card import card_of
+    from discreet.surveys.collector.survey_definition import is_survey_id
 
-    about_release = _about(about, name=name, description=description, intended_use=intended_use)
+    if is_survey_id(release):
+        raise UsageError(
+            f"{release} is the id of a survey, not of a release.", hint=f"discreet survey card {release} shows its card"
+        )
+    about_release = About.from_flags(about, name=name, description=description, intended_use=intended_use)
     shown = card_of(content_of(discreet.open(project), release, about_release))
     terminal.print_result(shown, card_yaml.write(shown).splitlines(), as_json=as_json)
 
@@ -121,14 +132,6 @@ def key(project: Ignored = HERE, as_json: Json = False) -> None:
     lines = [f"public key   {public}", f"fingerprint  {fingerprint(public)}"]
     lines.append("send readers the fingerprint separately from the bundle")
     terminal.print_result({"public_key": public, "fingerprint": fingerprint(public)}, lines, as_json=as_json)
-
-
-def _about(file: Path | None, **flags: str | None) -> About:
-    from discreet.bundle.about import About
-
-    given = {name: value for name, value in flags.items() if value is not None}
-    file_fields = About() if file is None else About.read(file)
-    return About.from_data({**file_fields.to_data(), **given})
 
 
 def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) -> None:

@@ -13,7 +13,16 @@ import typer
 from discreet import exact
 from discreet.cli import period_output, survey_output, terminal
 from discreet.cli.extras import require_extra
-from discreet.cli.flags import HERE, Confidence, Folder, Json
+from discreet.cli.flags import (
+    HERE,
+    CardAboutFile,
+    CardDescription,
+    CardIntendedUse,
+    CardName,
+    Confidence,
+    Folder,
+    Json,
+)
 from discreet.cli.verb_app import VerbApp
 from discreet.errors import Flag, Message, Refused, UsageError
 
@@ -300,6 +309,34 @@ def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: 
     reports = kept.count(id_)
     text = f"closed {id_} with {reports:,} reports, permanently"
     terminal.print_result({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
+
+
+@survey_app.command(short_help="Show a survey's card, in the words of the registry of deployments.")
+def card(
+    id_: Id,
+    name: CardName = None,
+    description: CardDescription = None,
+    intended_use: CardIntendedUse = None,
+    about: CardAboutFile = None,
+    store: StoreAddress = None,
+    project: Folder = HERE,
+    as_json: Json = False,
+) -> None:
+    """Show what a survey costs its respondents and who is trusted, in the keys of the registry of deployments."""
+    from discreet.bundle import card_yaml
+    from discreet.bundle.about import NOT_STATED, About
+    from discreet.surveys.collector.survey_card import card_of_survey
+
+    survey = _store(store, project).survey(id_)
+    about_survey = About.from_flags(about, name=name, description=description, intended_use=intended_use)
+    about_survey = about_survey.completed(name=survey.question, curators=(survey.asker,) if survey.asker else ())
+    shown = card_of_survey(
+        survey,
+        product=about_survey.product(data_product_type="Summary statistics", day=survey.created[:10]),
+        resources=about_survey.resources,
+        justification=about_survey.justification or NOT_STATED,
+    )
+    terminal.print_result(shown, card_yaml.write(shown).splitlines(), as_json=as_json)
 
 
 @survey_app.command(name="list")
