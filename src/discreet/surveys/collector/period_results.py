@@ -22,7 +22,7 @@ from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.protocols.collection_periods import FRESH, PERIOD_BYTES, CollectionPeriods
 from discreet.surveys.protocols.estimate import UNBIASED, Estimate, Mean, normal_half_width
 from discreet.surveys.protocols.grid_numbers import MeanRandomizer
-from discreet.surveys.protocols.mean_interval import guaranteed_interval
+from discreet.surveys.protocols.mean_interval import tail_interval
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.report_noise import report_noise
 
@@ -67,7 +67,7 @@ def period_summary(
     """An estimate for each period that has enough reports, the changes between them, and the trend of three or more.
 
     Guarantee: for each choice, all intervals of periods and of changes hold together with the stated confidence. (As
-        far as a single interval does: see `Estimate.interval`, and `guaranteed_interval` for means.) The interval of
+        far as a single interval does: see `Estimate.interval`, and `tail_interval` for means.) The interval of
         its trend has that confidence alone.
     Because: each of m periods has an interval of the confidence 1 - (1 - confidence) / m, so all of them hold together,
         however the noise of one period depends on that of another; and where two hold, so does what follows from them
@@ -190,7 +190,7 @@ def _values(estimate: Estimate | Mean) -> Mapping[str, float]:
 def _intervals(randomizer: Randomizer, estimate: Estimate | Mean, confidence: float) -> Mapping[str, Interval]:
     if isinstance(estimate, Mean):
         assert isinstance(randomizer, MeanRandomizer)
-        return {_MEAN: guaranteed_interval(randomizer, estimate, confidence)}
+        return {_MEAN: tail_interval(randomizer, estimate, confidence)}
     return estimate.interval(confidence) if estimate.made == UNBIASED else {}
 
 

@@ -1,13 +1,12 @@
-"""Intervals of a mean that hold for any number of reports and at any confidence.
+"""Intervals of a mean from the law of its noise, at any confidence.
 
 `Mean.interval` is that of a normal law, which is right for many reports at a usual confidence. Where the intervals of
-many periods hold together each has a confidence so high that it asks for tails no normal law has.
+many periods hold together each has a confidence so high that it asks for tails that no normal law has.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,6 @@ from discreet.mechanisms import weighted_sum
 from discreet.surveys.protocols.estimate import Mean, normal_half_width
 from discreet.surveys.protocols.grid_numbers import Duchi, MeanRandomizer
 from discreet.surveys.protocols.laplace_record import LaplaceRecord
-from discreet.surveys.protocols.report_noise import report_noise
 
 #: Halvings of an interval of chances.
 _HALVINGS = 45
@@ -26,14 +24,13 @@ _ROUNDING = 1e-6
 _TERMS, _FEWEST_TERMS = 10, 60
 
 
-def guaranteed_interval(randomizer: MeanRandomizer, mean: Mean, confidence: float) -> tuple[float, float]:
+def tail_interval(randomizer: MeanRandomizer, mean: Mean, confidence: float) -> tuple[float, float]:
     """Where the mean of the respondents' numbers lies. It is within the bounds, unless the estimate itself is not.
 
-    Guarantee: it holds the true mean with at least this confidence, for every number of reports and all answers.
+    Guarantee: with Laplace noise and with one bit a report it holds the true mean with at least this confidence, for
+        every number of reports and all answers. With windows it is `Mean.interval`.
     Because: for Laplace noise the mean's error is a sum of known noise, whatever the answers (`weighted_sum`); for one
-        bit a report see `_bit_interval`; else each c is left out from which the estimate is further than Bernstein's
-        inequality allows for people whose mean is c, or further than Hoeffding's (`ReportNoise`; `Mean.score` is the
-        largest variance of such people).
+        bit a report see `_bit_interval`.
     """
     normal_half_width(confidence)  # refuses what is no confidence
     least, most = mean.bounds
@@ -44,18 +41,9 @@ def guaranteed_interval(randomizer: MeanRandomizer, mean: Mean, confidence: floa
     elif isinstance(randomizer, Duchi):
         low, high = _bit_interval(randomizer, mean, (1 - confidence) / 2)
     else:
-        low, high = _bounded_interval(randomizer, mean, math.log(2 / (1 - confidence)))
+        return mean.interval(confidence)
     low, high = (min(max(end, least), most) for end in (low, high))
     return min(low, mean.value), max(high, mean.value)
-
-
-def _bounded_interval(randomizer: MeanRandomizer, mean: Mean, log: float) -> tuple[float, float]:
-    noise, least = report_noise(randomizer), mean.bounds[0]
-    assert noise is not None and noise.width is not None
-    hoeffding = noise.width * math.sqrt(log / 2 / mean.n)
-    score = replace(mean.score, grain=2 * noise.scale * log / mean.n)
-    low, high = (least + float(end) for end in score.ends(mean.value - least, math.sqrt(2 * log)))
-    return max(low, mean.value - hoeffding), min(high, mean.value + hoeffding)
 
 
 def _bit_interval(randomizer: Duchi, mean: Mean, tail: float) -> tuple[float, float]:
