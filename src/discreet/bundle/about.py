@@ -95,9 +95,9 @@ class About:
         file_fields = About() if file is None else About.read(file)
         return About.from_data({**file_fields.to_data(), **given})
 
-    def completed(self, **defaults: Any) -> About:
+    def completed(self, *, name: str, curators: tuple[str, ...]) -> About:
         """With these where nothing is stated."""
-        return replace(self, **{name: value for name, value in defaults.items() if not getattr(self, name)})
+        return replace(self, name=self.name or name, curators=self.curators or curators)
 
     @staticmethod
     def read(path: Path) -> About:

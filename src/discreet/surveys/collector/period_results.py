@@ -21,6 +21,8 @@ from discreet.surveys.collector.results import SurveyTally, takes_words
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.protocols.collection_periods import FRESH, PERIOD_BYTES, CollectionPeriods
 from discreet.surveys.protocols.estimate import UNBIASED, Estimate, Mean, normal_half_width
+from discreet.surveys.protocols.grid_numbers import MeanRandomizer
+from discreet.surveys.protocols.mean_interval import tail_interval
 from discreet.surveys.protocols.randomizer import Randomizer
 from discreet.surveys.protocols.report_noise import report_noise
 
@@ -65,7 +67,8 @@ def period_summary(
     """An estimate for each period that has enough reports, the changes between them, and the trend of three or more.
 
     Guarantee: for each choice, all intervals of periods and of changes hold together with the stated confidence. (As
-        far as a single interval does: see `Estimate.interval`.) The interval of its trend has that confidence alone.
+        far as a single interval does: see `Estimate.interval`, and `tail_interval` for means.) The interval of
+        its trend has that confidence alone.
     Because: each of m periods has an interval of the confidence 1 - (1 - confidence) / m, so all of them hold together,
         however the noise of one period depends on that of another; and where two hold, so does what follows from them
         for the change (`change_interval`).
@@ -77,7 +80,7 @@ def period_summary(
     shown = range(1, (final_periods(periods, moment) if only_final and not survey.closed else last) + 1)
     estimates = _estimates(survey, tallies, shown, words)
     level = 1 - (1 - confidence) / max(len(estimates), 1)
-    intervals = {number: _intervals(estimate, level) for number, estimate in estimates.items()}
+    intervals = {number: _intervals(survey.randomizer, each, level) for number, each in estimates.items()}
     loss = periods.loss(survey.randomizer)
     return {
         "by": "period",
@@ -184,9 +187,10 @@ def _values(estimate: Estimate | Mean) -> Mapping[str, float]:
     return {_MEAN: estimate.value} if isinstance(estimate, Mean) else estimate.shares
 
 
-def _intervals(estimate: Estimate | Mean, confidence: float) -> Mapping[str, Interval]:
+def _intervals(randomizer: Randomizer, estimate: Estimate | Mean, confidence: float) -> Mapping[str, Interval]:
     if isinstance(estimate, Mean):
-        return {_MEAN: estimate.interval(confidence)}
+        assert isinstance(randomizer, MeanRandomizer)
+        return {_MEAN: tail_interval(randomizer, estimate, confidence)}
     return estimate.interval(confidence) if estimate.made == UNBIASED else {}
 
 
