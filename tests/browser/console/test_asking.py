@@ -440,5 +440,5 @@ def test_a_query_is_built_without_scripts(coming: Coming) -> None:
         page.get_by_role("button", name="Write the query").click()
         assert "avg(cost) AS average_cost" in question(page) and "date_trunc('month', day)" in question(page)
         expect(page.get_by_label("Measure")).to_have_value("avg")  # what was chosen is still there
-        expect(page.locator("#price")).to_contain_text("Remaining after it")
+        expect(page.locator("#price")).to_contain_text("Remaining afterwards")
         assert "SELECT" not in page.url
