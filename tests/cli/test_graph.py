@@ -55,7 +55,7 @@ def test_a_plan_is_free(tmp_path, capsys):
     code, told, _ = run(capsys, tmp_path, *WORDS, "--epsilon", "1", "--plan")
     assert code == 0 and [part["name"] for part in told["parts"]][:2] == ["edges", "degrees"]
     code, text, _ = say(capsys, tmp_path, *WORDS, "--epsilon", "1", "--plan")
-    assert code == 0 and "charged nothing" in text and "if by 1,000" in text
+    assert code == 0 and "charged nothing" in text and "for a change of 1,000" in text
     assert rows_of_ledger(tmp_path) == rows
 
 

@@ -118,7 +118,7 @@ def test_a_price_of_nothing_says_why(tmp_path):
     assert told["cost"]["budget"] == 0 and told["cost"]["words"] == "nothing: other people have been queried more"
     assert told["confirm"] == (
         "This query costs nothing of the budget of people: other people have been queried more. It is recorded for ann. "
-        "Remaining after it: epsilon 99.5, delta 1e-06."
+        "Remaining afterwards: epsilon 99.5, delta 1e-06."
     )
     dearer = browser.post("/ask/price", young | {"epsilon": "0.75"}).json()
     assert dearer["confirm"].startswith("This query costs epsilon 0.25, delta 0 of the budget of people")

@@ -53,7 +53,7 @@ def test_a_plan_is_free_and_is_that_of_the_verb(edges):
     page = browser.get("/tables/new/network", params=FORM).text
     assert "Before you pay" in page and "Protected: each link" in page and "ladder" in page
     (alone,) = [each["parts"][-1] for each in quote["alone"] if each["only"] == "triangles"]
-    narrower = f"{alone['plus_minus_if_an_edge_moves_it_by']['10']:,} if one link moves it by 10"
+    narrower = f"{alone['plus_minus_if_an_edge_moves_it_by']['10']:,} if one link can change it by 10"
     assert "± if asked for alone" in page and narrower in page
     page = browser.get("/tables/new/network", params=FORM | {"only": "triangles"}).text
     assert "asked for alone" not in page and narrower in page

@@ -114,7 +114,7 @@ def test_the_form_works_without_scripts(clinic):
     assert sent.status_code == 303 and "SELECT" not in sent.headers["location"]
     shown = browser.get(sent.headers["location"])
     assert re.search(r"sum\(cost\) AS total_cost\nFROM visits\nGROUP BY date_trunc.*</textarea>", shown.text)
-    assert '<option value="sum" data-column selected>' in shown.text and "Remaining after it" in shown.text
+    assert '<option value="sum" data-column selected>' in shown.text and "Remaining afterwards" in shown.text
     wrong = browser.get(
         browser.post("/ask", {**FORM, **chosen, "build_column": "", "act": "build"}).headers["location"]
     )

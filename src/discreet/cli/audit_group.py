@@ -43,9 +43,9 @@ def neighbours(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Test your queries on pairs of small made-up tables that differ by one person: does any exact number move
-    further than the sensitivity that its noise is made for? Exit code 1 if one does; 3 if a query was refused, and the
-    others hold. Free: no private data is read.
+    """Test your queries on pairs of small made-up tables that differ by one person: does any exact number change by
+    more than the sensitivity that its noise assumes? Exit code 1 if one does; exit code 3 if none does but a query was
+    refused. Free: no private data is read.
     """
     import discreet
     from discreet.lab import neighbours as lab

@@ -25,17 +25,17 @@ Folder = Annotated[Path, typer.Option("--project", help="Project folder. Default
 Ignored = Annotated[Path, typer.Option("--project", help="Accepted by every verb; this one needs no project.")]
 
 
-CardName = Annotated[str | None, typer.Option("--name", help="Name, for the card.")]
+CardName = Annotated[str | None, typer.Option("--name", help="The name on the card.")]
 
 
-CardDescription = Annotated[str | None, typer.Option("--description", help="What it is, for the card.")]
+CardDescription = Annotated[str | None, typer.Option("--description", help="The description on the card.")]
 
 
-CardIntendedUse = Annotated[str | None, typer.Option("--intended-use", help="What it is for, for the card.")]
+CardIntendedUse = Annotated[str | None, typer.Option("--intended-use", help="The intended use on the card.")]
 
 
 CardAboutFile = Annotated[
-    Path | None, typer.Option("--about", metavar="FILE.toml", help="File with all of these descriptions.")
+    Path | None, typer.Option("--about", metavar="FILE.toml", help="A file with these and all other texts of the card.")
 ]
 
 

@@ -138,7 +138,7 @@ def _noise_words(part: Mapping[str, Any]) -> str:
 
 
 def _ladder_words(errors: Mapping[str, int]) -> str:
-    return ", ".join(f"± {error:,} if by {int(first):,}" for first, error in errors.items())
+    return ", ".join(f"± {error:,} for a change of {int(first):,}" for first, error in errors.items())
 
 
 def _words(made: GraphStats, budget_status: BudgetStatus) -> list[Any]:

@@ -103,11 +103,11 @@ def _trend_notes(every: str, estimates: dict[str, Any]) -> list[str]:
     trends = estimates["trends"]
     if not trends:
         return []
-    first = f"a trend is the slope of the straight line nearest to the {every}s' estimates"
+    first = f"a trend is the slope of the least-squares line through the {every}s' estimates"
     if all(each["population"] is None for each in trends):
         return [f"{first}; its interval holds together with those of the {every}s"]
     return [
-        f"{first}; each of its intervals holds by itself with confidence {estimates['confidence']:.4g}: for the "
-        "donations that were made, and for a population of whom those who answer are a random sample each "
-        f"{every}"
+        f"{first}; each of its intervals holds by itself with confidence {estimates['confidence']:.4g}: "
+        "'interval' for the donations that were made, 'interval for a population' if the respondents of each "
+        f"{every} are a random sample of that population"
     ]

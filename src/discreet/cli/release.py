@@ -63,7 +63,7 @@ def write(
     _write(release, output, about_release, project, as_json=as_json)
 
 
-@release_app.command(short_help="Show a release's card, in the words of the registry of deployments.")
+@release_app.command(short_help="Show a release's card, with the keys of the registry of deployments.")
 def card(
     release: ReleaseId,
     name: CardName = None,

@@ -311,7 +311,7 @@ def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: 
     terminal.print_result({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
 
 
-@survey_app.command(short_help="Show a survey's card, in the words of the registry of deployments.")
+@survey_app.command(short_help="Show a survey's card, with the keys of the registry of deployments.")
 def card(
     id_: Id,
     name: CardName = None,
@@ -322,7 +322,7 @@ def card(
     project: Folder = HERE,
     as_json: Json = False,
 ) -> None:
-    """Show what a survey costs its respondents and who is trusted, in the keys of the registry of deployments."""
+    """Show a survey's card: what it costs its respondents and who is trusted, with the registry's keys."""
     from discreet.bundle import card_yaml
     from discreet.bundle.about import NOT_STATED, About
     from discreet.surveys.collector.survey_card import card_of_survey

@@ -21,12 +21,12 @@ def test_an_answer_is_copied_drawn_and_read_on_a_phone(coming: Coming, place: Pl
         analyst.ask("SELECT sex, ward, disease, count(*) AS people FROM patients GROUP BY sex, ward, disease")
     with coming("analyst", at=f"/a/{release}", permissions=["clipboard-read", "clipboard-write"]) as page:
         copied = {}
-        for what in ("Copy the SQL", "Copy the numbers", "Copy the link", "Copy a curl line"):
+        for what in ("Copy the SQL", "Copy the numbers", "Copy the link", "Copy a curl command"):
             page.get_by_role("button", name=what).click()
             copied[what] = page.evaluate("navigator.clipboard.readText()")
         assert copied["Copy the SQL"] == COUNTS and copied["Copy the link"] == page.url
         assert re.fullmatch(r"disease\tn\nflu\t\d+ ± \d+\n(.+\t.+\n){2}NULL\t[^(\n]+", copied["Copy the numbers"])
-        assert copied["Copy a curl line"].startswith('curl -H "Authorization: Bearer $TOKEN" "http')
+        assert copied["Copy a curl command"].startswith('curl -H "Authorization: Bearer $TOKEN" "http')
         with page.expect_download() as download:
             page.get_by_role("link", name="PNG").click()
         assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

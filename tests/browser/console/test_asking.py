@@ -390,7 +390,7 @@ def test_the_editor_the_builder_and_the_rehearsal_by_clicks(coming: Coming, plac
         page.get_by_role("button", name="Rehearse (free)").click()
         rehearsal = page.locator("#rehearsal")
         expect(rehearsal.locator("svg.chart .chart-try").first).to_be_visible()
-        expect(rehearsal).to_contain_text("dots are the answers of the 5 runs")
+        expect(rehearsal).to_contain_text("dots show the answers of the 5 runs")
         page.wait_for_load_state()
         # A snippet, and a column put where the cursor is; each is one step back.
         page.get_by_role("button", name="Average age", exact=True).click()
@@ -440,5 +440,5 @@ def test_a_query_is_built_without_scripts(coming: Coming) -> None:
         page.get_by_role("button", name="Write the query").click()
         assert "avg(cost) AS average_cost" in question(page) and "date_trunc('month', day)" in question(page)
         expect(page.get_by_label("Measure")).to_have_value("avg")  # what was chosen is still there
-        expect(page.locator("#price")).to_contain_text("Remaining after it")
+        expect(page.locator("#price")).to_contain_text("Remaining afterwards")
         assert "SELECT" not in page.url

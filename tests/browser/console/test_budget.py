@@ -73,7 +73,7 @@ def test_an_offer_that_fits_what_is_left_is_taken(coming: Coming, place: Place) 
         expect(trouble.get_by_role("button", name=re.compile("Use "))).to_be_visible()
         trouble.get_by_role("button", name=re.compile("Use ")).click()
         expect(trouble).to_be_empty()
-        expect(page.locator("#price")).to_contain_text("Remaining after it")
+        expect(page.locator("#price")).to_contain_text("Remaining afterwards")
 
 
 @pytest.mark.deep

@@ -39,14 +39,14 @@ def test_lessons_are_played_by_keys(coming: Coming) -> None:
 def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming, picture: Picture) -> None:
     with coming("public", at="/learn/game") as page:
         said = page.locator("[data-said]")
-        expect(said).to_contain_text("Not won: a count is not within")
+        expect(said).to_contain_text("You have not won: a count is not within")
         page.locator("#march").fill("0.3")
         page.locator("#april").fill("0.3")
         expect(said).to_contain_text("is more than the limit")
         page.get_by_label("new noise each time").press("ArrowDown")
         expect(said).to_contain_text("2 answers for March and 1 for April")
         page.get_by_label("the stored answer, free").check()
-        expect(said).to_contain_text("Won, with epsilon 0.4 left.")
+        expect(said).to_contain_text("You have won, with epsilon 0.4 left.")
         page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
         picture(page, "lesson")
 
@@ -54,8 +54,8 @@ def test_the_game_is_won_by_a_ledger_and_lost_without(coming: Coming, picture: P
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("phones", "Without the flips"),
-        ("friends", "The fact moves the number of links by 8"),
+        ("phones", "Corrected for flips"),
+        ("friends", "the number of links is larger by 8"),
         ("bayes", "this network misplaces"),
     ],
 )

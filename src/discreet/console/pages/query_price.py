@@ -40,7 +40,7 @@ def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
     if price["free"]:
         return f"This query is free: {price['free']}."
     after = price["remaining_after"]
-    left = "" if after is None else f" Remaining after it: {after['words']}."
+    left = "" if after is None else f" Remaining afterwards: {after['words']}."
     who = analyst or "an unnamed analyst"
     if _moves_nothing(price["cost"]):
         why = "other people have been queried more"

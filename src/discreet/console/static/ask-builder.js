@@ -4,7 +4,7 @@ import { make } from "./ask-price.js";
 /** Words become buttons. `insert`: puts one where the cursor is. */
 export function openWords(insert) {
   for (const each of document.querySelectorAll("#words .put")) {
-    const button = make("button", each.textContent, { type: "button", className: "put", title: `Put ${each.textContent} into the query` });
+    const button = make("button", each.textContent, { type: "button", className: "put", title: `Insert ${each.textContent} into the query` });
     button.addEventListener("click", () => insert(each.dataset.put));
     each.replaceWith(button);
   }

@@ -8,7 +8,7 @@ export function cost(found) {
   const add = (name, said) => facts.append(make("dt", name), make("dd", said));
   add("Cost", found.cost.words);
   if (found.remaining_after) {
-    add("Remaining after it", found.remaining_after.words);
+    add("Remaining afterwards", found.remaining_after.words);
     if (found.counts) facts.lastChild.append(make("br"), countsLeft(found.counts));
   }
   if (found.region) add("Region", found.region);
@@ -36,7 +36,7 @@ function plan({ plan: { together, strategy, statements } }) {
     const item = make("li");
     const widths = noise.map(({ column, plus_minus: width, apart }) => {
       if (width === null) return `${column}: its error depends on the data`;
-      return `${column}: ±${shown(width)}${together && apart !== null ? `, alone for the same price ±${shown(apart)}` : ""}`;
+      return `${column}: ±${shown(width)}${together && apart !== null ? ` (±${shown(apart)} if asked alone for the same price)` : ""}`;
     });
     item.append(make("strong", title), `, measured ${measured}`, make("br"), widths.join("; "));
     list.append(item);

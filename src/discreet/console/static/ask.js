@@ -171,7 +171,7 @@ form.addEventListener("change", later);
 function runNow() {
   if (!text.value.trim()) return empty();
   if (current?.accepted) return form.requestSubmit(askButton);
-  if (current === null) confirming.textContent = "Not yet: press Control+Enter again when the price is here.";
+  if (current === null) confirming.textContent = "The price is not ready yet. Press Control+Enter again when the page shows it.";
 }
 
 function empty() {

@@ -61,11 +61,12 @@ function show() {
   }));
   const noisy = mine.size + wholeLaplace(1);
   const crowd = mine.size === 1
-    ? "You are the only one: whoever has a list with names and these columns reads your diagnosis."
+    ? "You are the only one: anybody who has a list with names and these columns can read your diagnosis."
     : `You share these values with ${(mine.size - 1).toLocaleString("en")} others` +
-      (mine.ills.size === 1 ? ", and all of you have the same diagnosis: it is known." : `, who have ${mine.ills.size} diagnoses together.`);
-  say(`${crowd} The table is ${least}-anonymous; ${percent(shares[0])} of people are alone, and for ${percent(same / people.length)} ` +
-    `their group has one diagnosis. A count of people like you with noise of epsilon 1 says ${noisy}, and would be almost as likely without you.`);
+      (mine.ills.size === 1 ? ". All of you have the same diagnosis, so it is disclosed." : `. Your group has ${mine.ills.size} different diagnoses.`);
+  say(`${crowd} The table is ${least}-anonymous. ${percent(shares[0])} of people are alone; for ${percent(same / people.length)} of people, ` +
+    `the whole group has one diagnosis. A count of people like you, with noise for epsilon 1, is ${noisy}. ` +
+    `This result would be almost as likely without you.`);
 }
 
 function anew() {

@@ -80,12 +80,12 @@ function fit() {
       part("rect", { x: 150, y, width: x(noisy) - 150, height: 14, class: "chart-bar" }),
       line(x(exact), y - 3, x(exact), y + 17, "chart-miss"), label(398, y + 12, percent(noisy), "end"));
   }));
-  parts.push(label(398, 126, "share above 50K: bar published, mark exact", "end"));
+  parts.push(label(398, 126, "share above 50K: bar as published, mark exact", "end"));
   draw(parts);
   say(`${rows.length.toLocaleString("en")} people, epsilon ${plain(strength, 2)} for four tables: this network misplaces ` +
     `${percent(misplaced(families, tables))} of them. ` + (certain
-    ? `The exact table would give away the income of ${certain} of them: everybody of their age and education earns the same.`
-    : "In the exact table no group of age and education has a single income."));
+    ? `The exact table would reveal the income of ${certain} of them, because everybody of the same age and education has the same income.`
+    : "In the exact table, no group of age and education has only one income."));
 }
 
 function anew() {

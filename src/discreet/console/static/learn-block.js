@@ -51,8 +51,8 @@ function check() {
   list.replaceChildren(...told.statistics.map((each) => row(people, each)));
   const right = told.statistics.filter((each) => fits(people, each)).length;
   const all = right === told.statistics.length && !minor;
-  say(all ? "Every number fits. There is no other set of seven people that does: you know every record of the block."
-    : `${right} of ${told.statistics.length} numbers fit.${minor ? " Married people are 15 or over." : ""}`);
+  say(all ? "Every number fits. No other seven people fit all numbers, so you know every record of the block."
+    : `${right} of ${told.statistics.length} numbers fit.${minor ? " Married people must be 15 or older." : ""}`);
 }
 
 /** Put one person right: the first who is in the solution and not yet in the guess. */
@@ -88,9 +88,9 @@ function noise() {
   const [all, women, men] = noisy;
   const agree = all === women + men;
   area.querySelector("[data-noise]").textContent = `Published: ${all} people, ${women} women, ${men} men. ` +
-    (agree ? "These three happen to agree. " : `${women} + ${men} is ${women + men}: no block has these counts. `) +
-    `The thin marks are the exact counts. The noise of a count has scale ${plain(told.scales[0] / strength)}, of a sum of ages ` +
-    `${plain(told.scales[1] / strength)}.`;
+    (agree ? "By chance, these three counts are consistent. " : `But ${women} + ${men} is ${women + men}: no real block has these counts. `) +
+    `The thin marks are the exact counts. The scale of the noise is ${plain(told.scales[0] / strength)} for a count, and ` +
+    `${plain(told.scales[1] / strength)} for a sum of ages.`;
 }
 
 for (const age of ages) age.on(check);

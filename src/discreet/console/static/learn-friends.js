@@ -37,12 +37,13 @@ function show(truth) {
   const bar = (y, share, name, kind) => [label(232, y - 4, `${name}: ${percent(share)}`),
     part("rect", { x: 232, y, width: 160 * share, height: 14, class: kind })];
   if (times) parts.push(...bar(50, right / times, `right, ${times} times`, "chart-bar"));
-  parts.push(...bar(100, bound, "the most possible", "chart-bin"), ...bar(150, 0.5, "blind guessing", "chart-bin"));
+  parts.push(...bar(100, bound, "upper bound", "chart-bin"), ...bar(150, 0.5, "blind guessing", "chart-bin"));
   draw(parts);
   const hides = person() || asked.value === 0;
-  say(`${last}The fact moves the number of links by ${moved()}; the noise has scale ${plain(size())}. ` +
-    (hides ? `No attacker guesses right more than ${percent(bound)} of the time.`
-      : `Only links are protected: for ${friends.value} links at once, what is possible is that of epsilon ${plain(strength)}, ${percent(bound)}.`));
+  say(`${last}If the answer is yes, the number of links is larger by ${moved()}; the noise has scale ${plain(size())}. ` +
+    (hides ? `No attacker can be right more than ${percent(bound)} of the time.`
+      : `Only single links are protected: ${friends.value} links together have epsilon ${plain(strength)}, ` +
+        `so an attacker can be right up to ${percent(bound)} of the time.`));
 }
 
 function publish(turns) {
@@ -53,7 +54,7 @@ function publish(turns) {
     const guess = published - links.length > moved() / 2 || (published - links.length === moved() / 2 && Math.random() < 0.5);
     if (guess === truth) right += 1;
     times += 1;
-    last = `Published: ${published} links, where ${links.length} or ${links.length + moved()} are expected. The attacker says ` +
+    last = `Published: ${published} links. Without noise, it would be ${links.length} or ${links.length + moved()}. The attacker says ` +
       `${guess ? "yes" : "no"}, and is ${guess === truth ? "right" : "wrong"}. `;
   }
   show(truth);

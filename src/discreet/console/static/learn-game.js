@@ -58,7 +58,7 @@ function play() {
     ...bar(38, widths[1], 40, "April is within", told.width, given[1] ? `± ${widths[1]}` : "refused"),
     ...bar(70, spent, 2 * told.budget, "epsilon spent", told.budget, plain(spent)),
     ...bar(102, right / rounds, 1, "attacker right", told.most, percent(right / rounds)),
-    ...bar(134, most, 1, "most possible", told.most, percent(most)),
+    ...bar(134, most, 1, "upper bound", told.most, percent(most)),
   ]);
   const useful = widths.every((each) => each <= told.width);
   const faults = [
@@ -67,7 +67,8 @@ function play() {
     most > told.most ? `an attacker can be right ${percent(most)} of the time` : "",
   ].filter(Boolean);
   say(`${given[0]} ${given[0] === 1 ? "answer" : "answers"} for March and ${given[1]} for April. The attacker subtracts the means and is right in ` +
-    `${right} of ${rounds} rounds. ` + (faults.length ? `Not won: ${faults.join(", and ")}.` : `Won, with epsilon ${plain(Math.max(0, told.budget - spent))} left.`));
+    `${right} of ${rounds} rounds. ` + (faults.length ? `You have not won: ${faults.join(", and ")}.`
+      : `You have won, with epsilon ${plain(Math.max(0, told.budget - spent))} left.`));
 }
 
 for (const each of [march, april, times, ledger]) each.on(play);

@@ -40,8 +40,8 @@ function phone() {
   sent = Array.from({ length: told.bits }, (_, at) => flip(at === place, lie()));
   const wrong = sent.filter((bit, at) => bit !== (at === place)).length;
   area.querySelector("[data-phone]").textContent =
-    `Each bit is flipped with probability ${percent(lie())}; here ${wrong} of ${told.bits} are wrong. Your word's own bit is ` +
-    `${sent[place] ? "still there" : "gone"}, and ${sent.filter(Boolean).length} places have a one.`;
+    `Each bit is flipped with probability ${percent(lie())}; here ${wrong} of ${told.bits} were flipped. The bit of your word is ` +
+    `${sent[place] ? "still 1" : "now 0"}, and ${sent.filter(Boolean).length} of the bits that are sent are 1.`;
   show();
 }
 
@@ -56,10 +56,10 @@ function all() {
   estimate = ((ones / many - chance) / (1 - 2 * chance) - 1 / told.bits) / (1 - 1 / told.bits);
   show();
   const guess = majority(days.value, 1 - chance);
-  say(`${ones.toLocaleString("en")} of ${many.toLocaleString("en")} rows have a one at your word's place. Without the flips and the ` +
-    `words that share the place, that is a share of ${percent(estimate)}; the truth is ${share.value}%. Somebody who sees your bit on ` +
-    `${days.value} days guesses it right ${percent(guess)} of the time if the noise is new each day, and ${percent(1 - chance)} if the ` +
-    `phone keeps its noise. With new noise you have lost epsilon ${plain(days.value * epsilon.value)} in all.`);
+  say(`In ${ones.toLocaleString("en")} of ${many.toLocaleString("en")} reports, the bit of your word is 1. Corrected for flips, and for other words ` +
+    `with the same bit, the estimated share is ${percent(estimate)}; the true share is ${share.value}%. An attacker who sees your bit on ` +
+    `${days.value} days guesses it right ${percent(guess)} of the time if the noise is new each day, and ${percent(1 - chance)} of the time ` +
+    `if the phone keeps its noise. With new noise, your total loss is epsilon ${plain(days.value * epsilon.value)}.`);
 }
 
 function anew() {

@@ -1,4 +1,4 @@
-"""The trend of a survey with periods: the slope of the straight line that is nearest to its periods' estimates.
+"""The trend of a survey with periods: the slope of the least-squares line through its periods' estimates.
 
 Nothing is assumed of how the truth moves: the slope of the true shares is what is estimated, straight or not.
 """
@@ -43,7 +43,7 @@ class TrendWeights:
         return np.asarray(places / (places**2).sum())
 
     def slope(self, values: Sequence[float]) -> float:
-        """How much the values rise from one period to the next, on the straight line nearest to them."""
+        """How much the values rise from one period to the next, on the least-squares line through them."""
         return math.fsum((self.weights * np.array(values)).tolist())
 
     def from_intervals(self, intervals: Sequence[Interval]) -> Interval:

@@ -43,23 +43,26 @@ def make() -> Lesson:
     return Lesson(
         name="anonymity",
         title="k-anonymity and linkage",
-        lead="A table without names still names you, if three of its columns are on a list that has names.",
+        lead="A table without names can still identify you, if three of its columns are also on a list with names.",
         paragraphs=(
             "Massachusetts gave researchers the hospital stays of its employees: no names, but ZIP code, birth date "
             "and sex. Latanya Sweeney bought the list of voters of Cambridge for 20 dollars: 54,000 people, seven ZIP "
             "codes, and the same three columns beside the names. "
             f"{voters[0]} voters had the birth date of Governor Weld, {voters[1]} of them were men, and {voters[2]} of "
-            "these lived in his ZIP code. So she had his medical record.",
+            "these lived in his ZIP code. So she could identify his medical record.",
             f"This is no exception. In the generated state below, {percent(alone)} of people are the only one with "
             "their ZIP code, birth date and sex; for the United States the estimate was 87%.",
             "The first defence is to generalize: publish the year instead of the day, and three digits of the ZIP code "
-            "instead of five, until everybody shares their values with k - 1 others. That is k-anonymity. It stops "
-            "this list, and costs detail.",
+            "instead of five, until everybody shares their values with k - 1 others. That is k-anonymity. "
+            "It stops the attack with this list, but the table loses detail.",
             "It does not stop the next attack. In the second figure every group has four people, and in one group all "
-            "four have cancer. Whoever knows that you are in it learns your condition without finding your row. "
-            "And k-anonymity protects against the columns that somebody thought of; the next list has another one.",
-            "Differential privacy makes no list of dangerous columns. It bounds what one person changes in anything "
-            "that is published: a count of people like you, with noise, is almost the same with you and without you.",
+            "four have cancer. "
+            "Anybody who knows that you are in this group learns your condition without finding your row. And "
+            "k-anonymity protects only against the columns that its author thought of; the next list may have "
+            "another one.",
+            "Differential privacy needs no list of dangerous columns. It limits how much one person can change "
+            "anything that is published: "
+            "a count of people like you, with noise, is almost the same with you and without you.",
         ),
         figures=(_uniqueness(state.people), _inpatients()),
         verb="discreet attack linkage",

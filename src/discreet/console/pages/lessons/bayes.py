@@ -41,14 +41,19 @@ def make() -> Lesson:
             "DataSynthesizer makes synthetic rows in three ways. The random mode keeps only types. The independent "
             "mode "
             "publishes a noisy histogram of each column. The correlated mode learns a Bayesian network with PrivBayes: "
-            "each column has up to K parents, and a noisy table of its values for each combination of theirs.",
-            "An arrow means that one column helps to guess the other, and not that it causes it. With K = 1 each "
+            "each column has up to K parents, "
+            "and a noisy table of its values for each combination of the parents' values.",
+            "An arrow means that one column helps to predict the other. It does not mean that one causes the "
+            "other. "
+            "With K = 1 each "
             "column "
             "has one parent. With K = 2, income depends on education and age at once.",
             "More parents describe more and cost more: each table has more cells with fewer people, and every "
             "cell has the same noise. With few people a network of two parents is worse than one without arrows.",
-            "Without noise the tables reveal people. In a small table some combination has only one person, and the "
-            "share of its incomes is 0% or 100%: that is the person's income. Noise takes away this certainty. Then "
+            "Without noise the tables reveal people. "
+            "If only one person has a combination of values, the published share of high incomes there is 0% or "
+            "100%, and reveals this person's income. Noise removes this certainty. "
+            "Then "
             "the "
             "rows are sampled from the noisy tables alone, and are free.",
             "DataSynthesizer spends half of epsilon on choosing the arrows and half on the tables. Here the arrows are "
@@ -59,7 +64,7 @@ def make() -> Lesson:
         verb="discreet synth fit patients --epsilon 1 --model correlated --degree 2 -o model.json",
         to="/synth/new",
         there="Fit a network to a table",
-        task="At epsilon 1, from how many people on does K = 2 misplace fewest? And at epsilon 0.1?",
+        task="At epsilon 1, from how many people on does K = 2 misplace the fewest people? And at epsilon 0.1?",
         question=LessonQuestion(
             text="A network has ten columns of yes and no, and each has up to K = 3 parents. How many cells does "
             "the largest "
@@ -139,8 +144,7 @@ def _errors() -> Figure:
             "up": "percent misplaced",
         },
         caption=f"Generated people of the notes' own network, {TURNS} times for each point, with Discreet's noise. "
-        "Where "
-        "the lines cross, counting more becomes better.",
+        "To the right of a crossing, the network with more parents is better.",
         columns=("people", *names),
         rows=tuple(rows),
     )

@@ -36,13 +36,15 @@ def make() -> Lesson:
             f"age and are between 1 and {OLDEST} years old, there are {math.comb(OLDEST, MEN):,} possibilities. Their "
             f"median age is {MEDIAN} and their mean age {MEAN}: {len(men)} are left (in one of them, two are 30). "
             "The other numbers leave only one.",
-            "Cells about fewer than three people are suppressed, to be careful. A suppressed cell also rules people "
+            "As a precaution, cells about fewer than three people are suppressed. A suppressed cell also rules people "
             "out: it says that there are at most two. A computer lists every block that fits and proves that there is "
             "no other. The Census Bureau did this with its own tables of 2010, and changed how it publishes.",
             "The defence is noise. Its scale is set so that one person more or less is hardly noticed in the whole "
-            "table. Then the numbers no longer fit each other, an attacker who allows for the noise is left with very "
-            "many blocks, and no method does better. For seven people the table is then useless, and it has to be: "
-            "almost everything about seven people is about one of them. For a county, the same noise "
+            "table. "
+            "Then the numbers are no longer consistent. An attacker who allows for the noise is left with very "
+            "many possible blocks, and no method does better. For seven people, the table is then useless. This "
+            "cannot be avoided: almost every number about seven people reveals something about one of them. "
+            "For a county, the same noise "
             "would be too small to matter.",
         ),
         figures=(_remaining(len(men)), _noisy()),
@@ -108,7 +110,7 @@ def _remaining(men: int) -> Figure:
     return Figure(
         chart={"chart": "bars", "title": "Possibilities that are left (the bar's length is the number of digits)",
                "bars": bars},
-        caption="4A is the black women, 3B the married adults. One statistic fewer helps less than it seems.",
+        caption="4A is the black women, 3B the married adults. To leave out one statistic helps less than it seems.",
         columns=("published", "possibilities"),
         rows=tuple(steps),
     )  # fmt: skip

@@ -39,8 +39,8 @@ def make() -> Lesson:
             "To protect persons, the number of links that one person can have must be limited, and the noise scaled to "
             f"the limit. At epsilon 1 the best guess is then right {percent(_best_guess(LIMIT, LIMIT))} of the "
             "time, and "
-            f"no attacker exceeds {percent(best_under(1.0))}. The numbers get {LIMIT} times noisier. In a large "
-            "network that is still little.",
+            f"no attacker exceeds {percent(best_under(1.0))}. The numbers get {LIMIT} times noisier. "
+            "In a large network, this noise is still small.",
         ),
         figures=(_guesses(), _degrees()),
         verb="discreet attack network --tale alice",
@@ -88,7 +88,7 @@ def _guesses() -> Figure:
             "bars": bars,
         },
         caption="The attacker knows all the rest, and each fact is true half of the time: 50% is blind guessing. "
-        f"Epsilon 1 allows {percent(best_under(1.0))}, for what it protects.",
+        f"Epsilon 1 allows {percent(best_under(1.0))}, for the facts that it protects.",
         columns=("question", "exact numbers", "a link is protected", "a person is protected"),
         rows=tuple(rows),
     )

@@ -29,23 +29,23 @@ def make() -> Lesson:
     return Lesson(
         name="game",
         title="Spend a budget well",
-        lead="You own the data and a budget. Publish two useful counts, and leave the attacker with nothing.",
+        lead="You own the data and a budget. Publish two useful counts, and keep the attacker close to blind guessing.",
         paragraphs=(
             f"In March a professor writes that {MARCH} of {STUDENTS[0]:,} first-year students come from families "
             "that earn "
-            f"more than a million. In April another one writes {APRIL} of {STUDENTS[1]:,}. Neither number is about "
-            "anybody. "
-            "But John left at the end of March, and whoever knows this subtracts: John's family earns more than a "
-            "million.",
+            f"more than a million. In April another one writes {APRIL} of {STUDENTS[1]:,}. "
+            "Neither number is about one person. But John left at the end of March. Anybody who knows this "
+            "subtracts the two numbers, and learns that John's family earns more than a million.",
             "The first attack is differencing, and noise stops it: each count moves by at most 1 because of "
             "John, and noise of scale 1 / epsilon hides that. The second attack asks again. New noise each time "
-            "averages out, so the price of an answer must be paid each time it is drawn.",
+            "averages out, so each new answer must be paid for.",
             "The ledger is the defence against both. It adds up what was spent and refuses what is beyond the limit, "
             "whoever asks. And it stores answers: the same question gets the same answer, free, and averaging "
             "copies of one number says nothing new.",
             "Spend where it helps. A count needs no more precision than its use: within ± 10, for a number near 200, "
-            "costs epsilon 0.3, and everything that is not spent is left for next year's questions. To cut the same "
-            "epsilon into many small answers is a waste: their mean is less exact than one answer.",
+            "costs epsilon 0.3, and everything that is not spent is left for next year's questions. "
+            "To divide the same epsilon among many answers is a waste: "
+            "their mean is less exact than one answer.",
         ),
         figures=(_differencing(), _averaging()),
         verb="discreet attack differencing --tale class",
@@ -101,12 +101,12 @@ def _differencing() -> Figure:
     return Figure(
         chart={
             "chart": "bars",
-            "title": "How often the difference of the two counts names John's family",
+            "title": "How often the difference of the two counts reveals John's family",
             "bars": bars,
         },
         caption=f"{ATTACKS:,} attacks each on generated classes, with Discreet's noise for each of the two counts; "
         "50% is "
-        "blind guessing. John is in March's count alone.",
+        "blind guessing. Only March's count includes John.",
         columns=("each count", "95% of counts within", "guessed right", "nobody reaches more than"),
         rows=tuple(rows),
     )

@@ -22,7 +22,7 @@ def make() -> Lesson:
     return Lesson(
         name="phones",
         title="A word among phones",
-        lead="Learn which emoji is the favourite of millions, while no phone says its own.",
+        lead="Learn the favourite emoji of millions of people, although no phone reveals its own.",
         paragraphs=(
             "Two coins work for yes and no. A favourite emoji, or a word that was typed, has thousands of "
             "possibilities, and nobody can list them all beforehand.",
@@ -30,15 +30,16 @@ def make() -> Lesson:
             "with "
             "a single one at its word's place and then flips each bit with probability 1 / (1 + e^(epsilon / 2)): at "
             f"epsilon {EPSILON} that is {percent(flipped)} of them. Apple collects emoji this way. "
-            "One row says next to "
-            "nothing. "
-            "But among many rows, the place of a common word has more ones than other places. The number of "
-            "flips that is expected can be subtracted.",
-            "The attack is patience. New noise each day averages out: after 28 reports of the same "
-            "answer, the majority of a bit is usually the truth. So each donation has its own price, and a phone "
-            "must limit how many it makes in a day and in all.",
+            "One row reveals almost nothing. "
+            "But among many rows, the place of a common word has more ones than other places. "
+            "The expected number of flips can be subtracted.",
+            "The attack is to wait. New noise each day averages out: after 28 reports of the same "
+            "answer, "
+            "the value that a bit has most often is usually the true one. "
+            "So each donation has its own price, and a phone "
+            "must limit its donations per day and in total.",
             "RAPPOR has another defence. The phone flips its bits once, keeps this row forever, and adds a second "
-            "noise to each report. All its reports together then say no more than the row that it kept. But such "
+            "noise to each report. All its reports together then reveal no more than the row that it kept. But such "
             "reports "
             "can be recognized as coming from one phone.",
             "Epsilon must be public here, too. When researchers analysed Apple's software, the noise itself did not "
@@ -82,8 +83,8 @@ def _words() -> Figure:
     rows = [(word, f"{share}%", *shown[word]) for word, share in WORDS.items()]
     return Figure(
         chart={"chart": "bars", "title": "Percent of phones with each word, estimated from a sketch", "bars": bars},
-        caption=f"{PHONES:,} generated phones at epsilon {EPSILON}, with 95% confidence intervals. The table has what "
-        "RAPPOR makes of the same phones.",
+        caption=f"{PHONES:,} generated phones at epsilon {EPSILON}, with 95% confidence intervals. "
+        "The table also shows RAPPOR's estimates for the same phones.",
         columns=("word", "true share", "sketch", "RAPPOR"),
         rows=tuple(rows),
     )

@@ -119,7 +119,7 @@ function trendLines({ trends = [], every }) {
     const unit = isShare ? " points" : "";
     list.append(made("li", `${isShare ? choice : "mean"}: ${size(slope, isShare)}${unit} each ${every} (${range})`));
   }
-  const words = `The trend is the slope of the straight line nearest to the estimates; the range is its 95% confidence interval for the answers that were given.`;
+  const words = `The trend is the slope of the least-squares line through the estimates; the range is its 95% confidence interval for the answers that were given.`;
   return [made("h3", "Trend"), list, made("p", words, "quiet")];
 }
 
