@@ -184,7 +184,7 @@ class Formulas:
         _, summed, middle, _, own = self.statistics[total]
         away = {"plus": [summed, {"whole": [-middle]}]} if middle else summed
         if [kind, of, centre, where] != ["sum", {"times": [away, away]}, 0, own]:
-            raise Open("a variance of squares that only the query's text explains")
+            raise Broken("a variance by something other than the squares of what is summed")
         low, high = named["low"], named["high"]
         reach = Fraction(high - low) ** 2
         named |= {"a quarter of the squared range": reach / 4, "half of the squared range": reach / 2}

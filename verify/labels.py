@@ -31,7 +31,9 @@ def declared(node: Node, schemas: Node) -> dict[str, Node]:
         return dict(schemas[node["scan"]]["declared"].get("columns", {}))
     inner = declared(node["of"], schemas)
     if "per-person" in node:
-        return brought(node["by"], inner)
+        own = {name: {"type": "integer"} for name, (kind, *_) in node["per-person"] if kind in ("rows", "distinct")}
+        ends = [[name, of] for name, (kind, of, *_) in node["per-person"] if kind in ("sum", "lowest", "highest")]
+        return brought([*node["by"], *ends], inner) | own
     return inner | brought(node["columns"], declared(node["person"], schemas)) if "person" in node else inner
 
 

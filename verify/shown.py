@@ -16,13 +16,14 @@ from typing import Any
 
 from declared import texts
 from ends import Inverted, quotient, short
-from formulas import Formulas, bounds, values
+from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
 from relation import Broken, Open, step, whole
-from selected import AGGREGATE, compare, named, statements
+from selected import AGGREGATE, Spoken, lowered, named, statements
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
+MARKED = {"columns", "cells", "formulas", "quantiles"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
 
@@ -54,11 +55,9 @@ class Tables:
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
-        every, plan = statements(self.text), self.question["plan"]
-        while "filter" in plan:
-            plan = plan["of"]
-        own = self.statistics if "scan" in plan else [[each[0], None] for each in self.statistics]
-        quantiles = sorted(self.question["quantiles"], key=text) if "scan" in plan else None
+        words_, plan = lowered(self.text), self.question["plan"]
+        every = statements(words_)
+        called = Spoken(self.statistics, sorted(self.question["quantiles"], key=text), plan, words_)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):
@@ -66,15 +65,12 @@ class Tables:
             words = named(heads, items)
             trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
             trees |= dict((told or {}).get("formulas", []))
-            trees |= {
-                place: ["quantile", quantiles and quantiles[one][0][0]]
-                for place, one, _ in (told or {}).get("quantiles", [])
-            }
+            trees |= {place: ["quantile", one] for place, one, _ in (told or {}).get("quantiles", [])}
             cells = self.cells(told, len(table["rows"]))
             for place, (head, said) in enumerate(zip(heads, words, strict=True)):
                 try:
                     if place in trees:
-                        compare(trees[place], said, own)
+                        called.compare(trees[place], said)
                     elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
                         raise Open("nothing tells what it is computed by")
                     elif told is not None and not self.keys.holds(said, [row[place] for row in table["rows"]], cells):
@@ -113,8 +109,8 @@ class Tables:
             for one, name in ((self.column, "columns"), (self.formula, "formulas"), (self.quantile, "quantiles"))
             for place, *more in told_.get(name, [])
         ]
-        if told is not None and not columns:
-            raise Broken("a table is marked as showing noisy numbers, but shows none")
+        if told is not None and (not columns or not {"columns", "cells"} <= set(told) <= MARKED):
+            raise Broken("a table is marked as showing noisy numbers, but shows none, or has unknown members")
         cells = self.cells(told, len(rows))
         is_key = [each["kind"] == "key" for each in table["columns"]]
         names = [str(each["name"]) for each in table["columns"]]
@@ -176,6 +172,8 @@ class Tables:
         if limits[0] == limits[1] or not all(map(math.isfinite, limits)):
             limits = None
         if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
+            if named[0][0] in AGGREGATES and self.doubt == DIGITS_AT:
+                raise Broken(f"the bounds of {name} do not follow from its formula")
             raise Open("its digits or its bounds are not those that follow from its formula here")
         forms, rows = quotient(tree), zip(cells, table["rows"], table["intervals"], strict=True)
         for (one, group), row, ends in rows:
