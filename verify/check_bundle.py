@@ -17,11 +17,25 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
+from contents import check_contents
 from declared import ACCOUNTINGS
 from ed25519 import signed
-from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, divergences, loss, ratio, text
+from measured import (
+    ORDERS,
+    Loss,
+    Steps,
+    as_text,
+    at_order,
+    closed,
+    converted,
+    divergences,
+    loss,
+    question_digest,
+    ratio,
+    text,
+)
 from members import check_payload, check_plan, check_question, check_step
-from programs import digest, models, moved
+from programs import moved
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, as_drawn, formed, written
 
@@ -190,11 +204,7 @@ class Bundle:
     def question(self) -> str:
         """The digest of the question, which the ledger was charged for, is that of the plan that is derived from."""
         asked = self.proof["question"]
-        sets, keys, statistics, quantiles = (
-            sorted(asked[name], key=text) for name in ("sets", "keys", "statistics", "quantiles")
-        )
-        groups = digest([asked["plan"], sets, keys, asked["top"]])
-        same(self.plan["question"], groups[:16] + digest([groups, statistics, quantiles]), "the digest of the query")
+        same(self.plan["question"], question_digest(asked), "the digest of the query")
         if set(asked) != {"plan", "sets", "statistics", "quantiles", "keys", "top"}:
             raise Broken("the query has unknown or missing members")
         return "the relation and statistics below are the ones whose digest was charged"
@@ -253,15 +263,15 @@ class Bundle:
             raise Broken("the steps lose more than was reserved")
         within = f"{len(events)} steps lose no more than was reserved"
         values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
-        stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
+        stored = self.payload(plan["release"])
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
         joined = stored.get("tables", []) if plan["kind"] == "model" else []
         same([plan["schemas"][name]["version"] for name in joined], stored.get("table_versions", []), "the versions")
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        if plan["kind"] in ("model", "description"):
-            models(plan, values, declared)
+        if "contents" in stored:
+            return f"{within}; {check_contents(plan, stored['contents'], values)}"
         return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
 
     def losses(self) -> str:

@@ -5,6 +5,7 @@ rounded away from the claim.
 """
 
 import base64
+import hashlib
 import math
 import re
 import struct
@@ -321,6 +322,7 @@ EVENTS = {
     "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},
 }
+SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 #: How bins are chosen.
 CHOICES = ("exponential", "permute-and-flip")
 LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
@@ -486,6 +488,29 @@ def parted(event: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of the steps; a quantile's choices are one of them."""
     inside = event["events"] if event["kind"] == "together" else [event]
     return [event] if event["kind"] == "together" and all(part["kind"] in CHOICES for part in inside) else inside[:]
+
+
+def noise_of(event: dict[str, Any], l1: int, l2_squared: int) -> dict[str, Any]:
+    """The event of this noise on what moves so far."""
+    kind = event["kind"]
+    if kind not in SIZES:
+        raise Broken("a step that is neither noise nor a choice")
+    return {"kind": kind, SIZES[kind]: event[SIZES[kind]]} | (
+        {"l1": l1} if kind == "laplace" else {"l2_squared": l2_squared}
+    )
+
+
+def digest(data: Any) -> str:
+    return hashlib.sha256(text(data).encode()).hexdigest()
+
+
+def question_digest(asked: dict[str, Any]) -> str:
+    """What stands for a question, in whatever order its parts were named."""
+    sets, keys, statistics, quantiles = (
+        sorted(asked[name], key=text) for name in ("sets", "keys", "statistics", "quantiles")
+    )
+    groups = digest([asked["plan"], sets, keys, asked["top"]])
+    return groups[:16] + digest([groups, statistics, quantiles])
 
 
 def text(data: Any) -> str:

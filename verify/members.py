@@ -34,9 +34,9 @@ PAYLOADS = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps", "tables", "table_versions"},
-    "comparison": {"kind", "steps"},
-    "description": {"kind", "steps", "columns"},
+    "model": {"kind", "model", "steps", "tables", "table_versions", "contents"},
+    "comparison": {"kind", "steps", "contents"},
+    "description": {"kind", "steps", "columns", "contents"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
     "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,
 }  # fmt: skip
@@ -147,7 +147,20 @@ def check_payload(kind: str, told: Node) -> None:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
-    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut"):
+    for name in (
+        "kind",
+        "contents",
+        "column",
+        "name",
+        "words",
+        "unit",
+        "model",
+        "id",
+        "text",
+        "where",
+        "meaning",
+        "cut",
+    ):
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":

@@ -11,16 +11,13 @@ from math import ceil, isqrt
 from struct import pack
 from typing import Any
 
-from measured import agree, covered, ladder, norms, numbers, parted, positive, ratio, text, threshold_delta
+from measured import SIZES, digest, ladder, noise_of, norms, numbers, parted, positive, ratio
 from relation import Broken, Node, Open, column, unit, whole
 
-#: What all rows of a person weigh together in a model of persons.
-WEIGHT = 5_040
 #: By how much an edge moves the width of a ladder's rungs.
 STEPS = {"triangles": 1, "wedges": 2}
 #: The decay of a ladder is so many parts of its epsilon; a root that is paid in rho is rounded down to this grid.
 PARTS, GRID = 1024, 10**12
-SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 
 
 def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: Any) -> str:
@@ -46,19 +43,9 @@ def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: A
         words = f"the noise covers {rows} rows per unit on the named parts; of what was measured, only a digest is here"
     elif kind == "batch":
         words = grids(stored, events)
-    elif kind == "model" and stored["model"] == "persons":
+    elif kind == "publish":
         for event, values in zip(events, drawn, strict=True):
-            persons(event, values, rows)
-        words = "the noise covers a record, or all weighted rows, of a person; what was measured is not here"
-    elif kind == "description":
-        for event, values in zip(events, drawn, strict=True):
-            (tables if isinstance(values, list) else persons)(event, values, rows)
-        words = f"the noise covers {rows} rows per unit on histograms, a row or person on others; these are not here"
-    elif kind in ("publish", "model"):
-        for event, values in zip(events, drawn, strict=True):
-            # Of numbers whose ends are not declared a unit counts once, by its row or by an end of its rows.
-            once = kind == "model" and isinstance(values, dict)
-            tables(event, values["noisy"] if kind == "publish" else values, 1 if once else rows)
+            tables(event, values["noisy"], rows)
         words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
     else:
         if kind == "graph":
@@ -140,8 +127,7 @@ def grids(stored: Any, events: list[Node]) -> str:
 
 def noise(kind: str, size: Any, far: tuple[int, int], rows: int) -> Node:
     """The event of noise of this size on what moves so far, by one row: in sum, and in squared length."""
-    moved = {"l1": rows * far[0]} if kind == "laplace" else {"l2_squared": rows**2 * far[1]}
-    return {"kind": kind, SIZES[kind]: size} | moved
+    return noise_of({"kind": kind, SIZES.get(kind): size}, rows * far[0], rows**2 * far[1])
 
 
 def tables(event: Node, values: Any, rows: int) -> None:
@@ -152,51 +138,6 @@ def tables(event: Node, values: Any, rows: int) -> None:
     for part in parts:
         if part["kind"] in SIZES and part != noise(part["kind"], part[SIZES[part["kind"]]], (1, 1), rows):
             raise Broken(f"the noise covers fewer than {rows} rows per unit")
-
-
-def persons(event: Node, values: Any, rows: int) -> None:
-    """A step that counts persons (1 each), their rows by weights (WEIGHT each) or without, or several facts of each."""
-    facts = len(values) if isinstance(values, list) else 1
-    for part in [part for part in parted(event) if part["kind"] in SIZES]:
-        power = 1 if part["kind"] == "laplace" else 2
-        if part["l1" if power == 1 else "l2_squared"] not in (1, rows**power, WEIGHT**power, facts):
-            raise Broken("the noise covers less than one person")
-
-
-def models(plan: Node, drawn: list[Any], declared: Node) -> None:
-    """What the steps of a model store that find the values of text or the ends of numbers, and of which column."""
-    _, rows = unit(declared)
-    known = {found(plan, name): told for name, told in declared.get("columns", {}).items() if told["type"] == "text"}
-    for step, values in zip(plan["steps"], drawn, strict=True):
-        if not isinstance(values, dict):
-            continue
-        told = [values["id"], values["text"], values.get("also", []), values["event"]]
-        if text(told) != text([plan["release"], "", [], step["event"]]):
-            raise Broken("a step stores something other than it was charged for")
-        for part in [part for part in values["parts"] if part["kind"] == "keys"]:
-            kind = step["event"]["kind"]
-            if not kind.endswith("threshold") or step["of"] not in known or len(values["parts"]) != 1:
-                raise Broken("keys were found for something that is not a declared text")
-            most = 1 if known[step["of"]].get("constant") is True else rows
-            if kind == "threshold" and step["event"]["l1"] != most:
-                raise Broken(f"keys were found with noise for fewer than {most} rows per unit")
-            if any(len(key) != 1 for key in part["keys"]) or part["answers"] is not None or part["noisy"]:
-                raise Broken("keys that a model was fitted to must not have numbers")
-            if kind == "weighted-threshold":
-                covered(step["event"], most, whole(part["threshold"]))
-                continue
-            scale = positive(ratio(step["event"]["scale"]))
-            agree(ratio(step["event"]["delta"]), threshold_delta(scale, most, whole(part["threshold"])))
-
-
-def found(plan: Node, name: str) -> str:
-    """The digest that stands for the step that finds the values of a column of text."""
-    groups = digest([{"scan": plan["table"], "version": plan["version"]}, [[]], [{"column": name}], None])
-    return digest({"run": groups[:16] + digest([groups, [], []])})
-
-
-def digest(data: Any) -> str:
-    return hashlib.sha256(text(data).encode()).hexdigest()
 
 
 def size_of(axis: Any) -> int:

@@ -264,17 +264,24 @@ class Relation:
 
     def scan(self, node: Node) -> Node:
         """A declared table holds at most rows_per_person rows of a person; constant columns are enforced in it."""
-        if set(node) != {"scan", "version"}:
+        roster = set(node) == {"roster", "version"}  # one row for each person
+        if set(node) != {"scan", "version"} and not roster:
             raise Open("an unknown kind of relation")
-        table = self.schemas[node["scan"]]
+        name = node["roster" if roster else "scan"]
+        table = self.schemas[name]
         if node["version"] != table["version"]:
             raise Broken("the version of the table differs from the one whose schema is in the bundle")
         self.is_row, self.rows = unit(table["declared"])
+        if roster and self.is_row:
+            raise Broken("a list of persons, where each row is a unit")
+        if roster:
+            self.rows, self.constant = 1, {"rows"}
+            return {"node": "roster", "table": name}
         told = table["declared"].get("columns", {})
         alone = self.is_row or self.rows == 1  # of one row every column has one value
         self.known = {name: column(each) for name, each in told.items()}
         self.constant = {name for name, each in told.items() if alone or each.get("constant") is True}
-        return {"node": "scan", "table": node["scan"]}
+        return {"node": "scan", "table": name}
 
     def filter(self, _: Node) -> Node:
         """A condition looks at one row, and adds none."""

@@ -15,9 +15,11 @@ ledger and draws only what was never stored.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -109,6 +111,8 @@ class ReservationSteps:
         self._spent: list[events.Loss] = []
         #: What shares went to: describing, selecting, measuring.
         self.shares: dict[str, Fraction] = {}
+        #: What each step measured; its digest is what the ledger has of it.
+        self._contents: list[Any] = []
 
     @property
     def event(self) -> ReservationEvent:
@@ -124,6 +128,14 @@ class ReservationSteps:
     def steps(self) -> int:
         """How many steps were taken, in this run or read back."""
         return len(self._spent)
+
+    def contents(self) -> str:
+        """What all steps measured, of which the ledger has digests: public and noisy facts, packed as text.
+
+        Stored with a release, they let a checker derive how far a unit moves each step (verify/).
+        """
+        text = json.dumps(self._contents, sort_keys=True, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
     @property
     def share_left(self) -> Fraction:
@@ -180,6 +192,7 @@ class ReservationSteps:
             ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
         before = self.share_left
         self._spent.append(loss)
+        self._contents.append(of)
         self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.share_left
         return json.loads(ledger.answer(step.id))
 
@@ -242,7 +255,9 @@ class Program(ReservationSteps):
             parts, event = curator.draw(price, curator.tables(price, [self.version, *self._joined], publics or {}))
             return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
 
-        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
+        stored = self.step({"run": question}, price.event, draw, word="describing")
+        self._contents[-1:] = [{"run": question, "inquiry": price.inquiry.to_data()}]
+        return Measurement.from_text(json.dumps(stored))
 
     def linear(
         self,
