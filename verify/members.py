@@ -147,20 +147,7 @@ def check_payload(kind: str, told: Node) -> None:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
-    for name in (
-        "kind",
-        "contents",
-        "column",
-        "name",
-        "words",
-        "unit",
-        "model",
-        "id",
-        "text",
-        "where",
-        "meaning",
-        "cut",
-    ):
+    for name in WORDS:
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":
@@ -178,6 +165,8 @@ def check_payload(kind: str, told: Node) -> None:
         check_measurement(told)
 
 
+#: What is a text in a payload.
+WORDS = ("kind", "contents", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut")
 #: What is stored of a grid of a batch.
 GRID = {"relation", "statistic", "columns", "edges", "numbers", "places", "strategy", "law", "words"}
 

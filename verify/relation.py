@@ -353,6 +353,10 @@ class Relation:
         low, high, null = span(parts[0], self.known)
         if kind not in ("sum", "mean", "lowest", "highest") or (kind == "sum" and parts[1:3] != [0, 1]):
             raise Open(f"an unknown kind of number per person: {kind}")
+        if None in (low, high):  # of numbers whose ends are not declared only the ends can be asked for
+            if kind in ("sum", "mean"):
+                raise Broken("arithmetic over something without bounds")
+            return low, high, null or not every
         if kind == "sum":
             low, high = min(low, self.rows * low), max(high, self.rows * high)
         finer = whole(parts[1]) if kind == "mean" else 1

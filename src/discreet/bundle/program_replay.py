@@ -32,6 +32,7 @@ class ProgramReplay(Program):
         self._event = event
         self._spent = []
         self.shares = {}
+        self._contents = []
         self._plan = Scan(table=schema.table, version=number)
         unit_reach = reach(self._plan, {schema.table: schema})
         self.moves = sensitivity(RowCount(), unit_reach, touched=unit_reach.rows)
