@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
-from contents import check_contents
+from contents import check_contents, formatted, unpacked
 from declared import ACCOUNTINGS
 from ed25519 import signed
 from measured import (
@@ -146,9 +146,10 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if "axes" in self.proof and self.plan["kind"] not in ("marginals", "publish"):
-            raise Broken("the proof has unknown or missing members")
-        if set(self.proof) - {"axes"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents"}, "batch": {"contents"}}
+        if set(self.proof) - more.get(self.plan["kind"], set()) != named | (
+            answer if self.plan["kind"] == "answer" else {"steps"}
+        ):
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -270,8 +271,9 @@ class Bundle:
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        if "contents" in stored:
-            return f"{within}; {check_contents(plan, stored['contents'], values)}"
+        if "contents" in stored or "contents" in self.proof:
+            told = unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"]
+            return f"{within}; {check_contents(plan, formatted(told), values, stored)}"
         return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
 
     def losses(self) -> str:

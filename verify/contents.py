@@ -12,9 +12,9 @@ from json import loads
 from math import prod
 from typing import Any
 
-from measured import Steps, closed, digest, noise_of, numbers, parted, question_digest, text
-from members import check_question
-from relation import Broken, Node, Relation, unit, whole
+from measured import Steps, closed, digest, hashed, moves, noise_of, norms, numbers, parted, question_digest, text
+from members import check_question, check_relation
+from relation import Broken, Node, Open, Relation, derive, unit, whole
 
 #: What all rows of a person weigh together, where they are weighted; what is made of persons, and how far one moves it.
 WEIGHT = 5_040
@@ -23,6 +23,7 @@ TABLE = {"axes", "groups", "coarser", "persons"}
 KINDS = {
     "run": {"run", "inquiry"},
     "measure": {"measure"} | TABLE,
+    "linear": {"linear", "axes", "rows", "added"},
     "choose": {"choose", "weight"} | TABLE,
     "distances": {"distances", "parts"} | TABLE,
     "changes": {"changes", "persons"},
@@ -31,8 +32,8 @@ KINDS = {
 MOST_BYTES = 2**26
 
 
-def unpacked(packed: str) -> list[Any]:
-    """The contents of all steps: compressed, base 64, and nothing after them."""
+def unpacked(packed: str) -> str:
+    """A text that is stored compressed, in base 64, with nothing after it."""
     unpacking, raw = zlib.decompressobj(), base64.b64decode(packed, validate=True)
     try:
         told = unpacking.decompress(raw, MOST_BYTES)
@@ -40,16 +41,24 @@ def unpacked(packed: str) -> list[Any]:
         raise Broken("what the steps measured cannot be unpacked") from None
     if not unpacking.eof or unpacking.unused_data or base64.b64encode(raw).decode() != packed:
         raise Broken("what the steps measured is too long, cut off, or followed by something else")
+    return told.decode()
+
+
+def formatted(told: str) -> list[Any]:
+    """The contents of all steps, if their text is as Discreet writes it."""
     found = loads(told)
-    if text(found).encode() != told or not isinstance(found, list):
+    if text(found) != told or not isinstance(found, list):
         raise Broken("what the steps measured is not formatted as Discreet formats it")
     return found
 
 
-def check_contents(plan: Node, packed: str, drawn: list[Any]) -> str:
-    """Every step: its digest is that of its content, and its event that of noise on what moves so far."""
+def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: Node) -> str:
+    """Every step: its digest is that of its content, and its event that of noise on what moves so far.
+
+    stored: of ranges and batches, where strategies are written whole.
+    """
     is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
-    for told, step, values in zip(unpacked(packed), plan["steps"], drawn, strict=True):
+    for told, step, values in zip(contents, plan["steps"], drawn, strict=True):
         (kind,) = KINDS.keys() & set(told)
         closed(told, KINDS[kind], "what a step measured")
         if kind == "run":
@@ -58,6 +67,11 @@ def check_contents(plan: Node, packed: str, drawn: list[Any]) -> str:
         if digest(told) != step["of"]:
             raise Broken("a step measured something other than was charged")
         each = PERSONS[told["persons"]["of"]] if "of" in told.get("persons", {}) else rows
+        if kind == "linear":
+            whole_ = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
+            added = most_added(told["added"], plan["schemas"]) if "added" in told else rows
+            check_linear(told, parted(step["event"]), values, added, [each for each in whole_ if each is not None])
+            continue
         if is_row and "persons" in told:
             raise Broken("records of persons, where each row is a unit")
         RULES[kind](told, parted(step["event"]), values, each)
@@ -75,7 +89,7 @@ def check_run(told: Node, step: Node, values: Any, plan: Node) -> None:
         [plan["release"], "", [], step["event"]]
     ):
         raise Broken("a step stores something other than it was charged for")
-    relation = Relation(inquiry["plan"], plan["schemas"], iter(()), 1)
+    relation = related(inquiry["plan"], plan["schemas"], 1)
     Steps(inquiry, relation).of(values, [{}] * len(values["parts"]))
 
 
@@ -147,6 +161,110 @@ def check_numbers(events: list[Node], values: Any, count: int, l1: int, l2_squar
         raise Broken("the noise covers less than one unit")
     if len(numbers(values)) != count:
         raise Broken("the number of noisy numbers differs from the number of facts")
+
+
+def related(node: Node, schemas: Node, fewest: int) -> Relation:
+    if '"public":' in text(node):
+        raise Open("a step joins a public table, which is not in the bundle")
+    return Relation(node, schemas, iter(()), fewest)
+
+
+def most_added(told: Node, schemas: Node) -> int:
+    """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term."""
+    closed(told, {"plan", "statistic"}, "what is added up")
+    check_relation(told["plan"])
+    relation = related(told["plan"], schemas, 0)
+    terms = derive(told["statistic"][1], relation.known) if told["statistic"][0] == "sum" else None
+    if told["statistic"][0] not in ("rows", "sum") or told["statistic"][3:4] not in ([], [1]):
+        raise Broken("cells of something that does not add up")
+    return moves(told["statistic"], relation.rows, 1, terms)["l1"]
+
+
+def check_linear(told: Node, events: list[Node], values: Any, added: int, whole_: list[Any]) -> None:
+    """What strategies make of a table: each column says how far what is added to one cell moves them all."""
+    size = prod(len(edges) - 1 + (null is True) for _, edges, null in told["axes"])
+    if len(told["linear"]) != len(events) or len(values["noisy"]) != len(events):
+        raise Broken("the number of strategies differs from the number of events")
+    for data, event, noisy in zip(told["linear"], events, values["noisy"], strict=True):
+        cells_, count, l1, l2 = reach(data, whole_)
+        if event != noise_of(event, added * l1, added**2 * l2) or cells_ != size:
+            raise Broken("the sensitivity of a strategy does not follow from its columns and from what a unit adds")
+        if len(numbers(noisy)) != count:
+            raise Broken("the number of noisy numbers differs from the rows of a strategy")
+
+
+def reach(data: Any, whole_: list[Any]) -> tuple[int, int, int, int]:
+    """Of a strategy its cells, how many numbers it makes, and how far one row moves them: in sum, in squared length.
+
+    Unevenness: for each block of s cells a unit / s of the sum of |s count - sum|, which a row moves by 2 (s - 1). The
+    evenest partition is the least of sums in which a row is in one block.
+    """
+    if data[0] in ("unevenness", "evenest"):
+        size, blocks = (data if data[0] == "unevenness" else data[1])[1:]
+        if any(whole(block) < 2 or block & (block - 1) for block in blocks):
+            raise Broken("blocks whose sizes are not powers of two")
+        unit_ = max(blocks)
+        if data[0] == "evenest":
+            return size, 1, 2 * unit_, 4 * unit_**2
+        far = [2 * (unit_ - unit_ // block) for block in blocks]
+        padded = -(-size // unit_) * unit_
+        return size, sum(padded // block for block in blocks), sum(far), sum(each**2 for each in far)
+    told = described(data, whole_)
+    columns_ = norms(told)
+    return len(columns_), made(told), max(one for one, _ in columns_), max(two for _, two in columns_)
+
+
+def described(data: Any, whole_: list[Any]) -> Node:
+    """A strategy as it is written whole, by its short form in what was charged."""
+    kind, *parts = data
+    if kind == "identity":
+        return {"kind": kind, "size": parts[0]}
+    if kind == "levels":
+        return {"kind": kind, "size": parts[0], "levels": parts[1]}
+    for told in whole_:
+        if shortened(told) == data:
+            return dict(told)
+    if kind == "merged":
+        return {"kind": kind, "groups": parts[0], "inner": described(parts[1], whole_)}
+    if kind == "product":
+        return {"kind": kind, "factors": [described(each, whole_) for each in parts[0]]}
+    raise Broken("a strategy that is not in the bundle")
+
+
+def shortened(told: Node) -> list[Any]:
+    """The short form of a strategy: long lists by their digests."""
+    kind = told["kind"]
+    if kind in ("identity", "levels"):
+        return [kind, told["size"], *([told["levels"]] if kind == "levels" else [])]
+    if kind == "groups":
+        return [kind, told["count"], hashed(numbers(told["groups"]))]
+    if kind == "diagonal":
+        return [kind, hashed(numbers(told["weights"]))]
+    if kind == "matrix":
+        entries = numbers(told["entries"])
+        return [kind, len(entries) // told["cells"], hashed(entries)]
+    if kind == "merged":
+        return [kind, numbers(told["groups"]), shortened(told["inner"])]
+    return [kind, [shortened(each) for each in told["parts" if kind == "stack" else "factors"]]]
+
+
+def made(told: Node) -> int:
+    """How many numbers a strategy makes."""
+    kind = told["kind"]
+    if kind == "identity":
+        return int(told["size"])
+    if kind == "levels":
+        return sum(-(-told["size"] // size) for size, _ in told["levels"])
+    if kind == "groups":
+        return whole(told["count"])
+    if kind == "diagonal":
+        return len(numbers(told["weights"]))
+    if kind == "matrix":
+        return len(numbers(told["entries"])) // whole(told["cells"])
+    if kind == "merged":
+        return made(told["inner"])
+    parts = [made(each) for each in told["parts" if kind == "stack" else "factors"]]
+    return sum(parts) if kind == "stack" else prod(parts)
 
 
 RULES = {

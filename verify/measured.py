@@ -500,6 +500,10 @@ def noise_of(event: dict[str, Any], l1: int, l2_squared: int) -> dict[str, Any]:
     )
 
 
+def hashed(values: list[int]) -> str:
+    return hashlib.sha256(struct.pack(f"<{len(values)}q", *values)).hexdigest()
+
+
 def digest(data: Any) -> str:
     return hashlib.sha256(text(data).encode()).hexdigest()
 

@@ -4,14 +4,12 @@ A unit has at most so many rows of the declared table, and what is measured of c
 one row. Noise for fewer rows is broken; what a bundle does not say stays open.
 """
 
-import hashlib
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, isqrt
-from struct import pack
 from typing import Any
 
-from measured import SIZES, digest, ladder, noise_of, norms, numbers, parted, positive, ratio
+from measured import SIZES, digest, hashed, ladder, noise_of, norms, numbers, parted, positive, ratio
 from relation import Broken, Node, Open, column, unit, whole
 
 #: By how much an edge moves the width of a ladder's rungs.
@@ -168,10 +166,6 @@ def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
     measured = [["product", each] if each else ["identity", 1] for each in factors]
     sets = [own for own, _ in stored["parts"]]
     return {"linear": measured, "sets": sets, "axes": axes, "groups": [[*range(size)] for size in sizes]}
-
-
-def hashed(values: list[int]) -> str:
-    return hashlib.sha256(pack(f"<{len(values)}q", *values)).hexdigest()
 
 
 def marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> None:

@@ -37,6 +37,7 @@ from discreet.bundle.networks import KINDS as NETWORKS
 from discreet.bundle.networks import counted_of
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.bundle.verification_report import BundleCheck
+from discreet.errors import DiscreetError
 from discreet.graph.expected_events import expected_events
 from discreet.graph.private_trait import declared_labels
 from discreet.kernel.person_table import WEIGHT
@@ -246,6 +247,27 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     if kind == "comparison":
         _check_distances(taken, schema.unit.rows)
     raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
+
+
+def step_contents(plan: Mapping[str, Any]) -> str | None:
+    """What the steps of ranges and batches measured, as text: of others their releases store it, or nobody knows it.
+
+    None where the steps do not follow from the plan: then a checker has their digests alone.
+    """
+    kind, event = str(plan["kind"]), events.from_data(plan["event"])
+    if kind not in ("ranges", BATCH) or not isinstance(event, ReservationEvent):
+        return None
+    payloads, release = plan["payloads"], plan["release"]
+    program = ProgramReplay(plan, schema_of(plan["table"], plan["schemas"]), event)
+    try:
+        if kind == BATCH:
+            queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
+            replay_batch(plan, program, event, queries)
+        else:
+            _replay_steps(kind, program, json.loads(payloads[release]))
+    except (ReplayMismatch, DiscreetError, ValueError, LookupError, TypeError):
+        return None
+    return program.content_text()
 
 
 def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:

@@ -71,6 +71,7 @@ class ProgramReplay(Program):
         if stored_step["of"] != digest or stored_step["number"] != number:
             raise ReplayMismatch(f"step {number} measured something other than the release says")
         self._spent.append(events.loss(event))
+        self._contents.append(of)
         return json.loads(self._payloads[f"{self.id}.{number}"])
 
     def end(self) -> None:

@@ -134,8 +134,11 @@ class ReservationSteps:
 
         Stored with a release, they let a checker derive how far a unit moves each step (verify/).
         """
-        text = json.dumps(self._contents, sort_keys=True, separators=(",", ":"))
-        return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
+        return base64.b64encode(zlib.compress(self.content_text().encode(), level=9)).decode()
+
+    def content_text(self) -> str:
+        """The same as it is, a list in JSON."""
+        return json.dumps(self._contents, sort_keys=True, separators=(",", ":"))
 
     @property
     def share_left(self) -> Fraction:
