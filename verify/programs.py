@@ -45,6 +45,8 @@ def moved(plan: Node, stored: Any, events: list[Node], drawn: list[Any], axes: A
         for event, values in zip(events, drawn, strict=True):
             tables(event, values["noisy"], rows)
         words = f"the noise covers {rows} rows per unit on tables that count a row once; what was measured is not here"
+    elif kind in ("model", "description", "comparison"):
+        words = "an older version wrote this bundle, which does not say what they measured"
     else:
         if kind == "graph":
             climbed(stored["shape"], events, drawn, reserved)

@@ -150,6 +150,57 @@ PUBLIC = (
 )
 
 
+JOINED = "visits v JOIN stays s ON v.id = s.id"
+
+
+def _publication(project):
+    plan = project.folder / "plan.toml"
+    plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
+    return project.publish(plan, epsilon=1).release
+
+
+def _comparison(project):
+    model = project.synthesize("visits", epsilon=1, columns=["sex", "ward", "weight"], rows_only=True)
+    return project.compare(model, epsilon=0.5).release
+
+
+def _batch(project):
+    texts = [f"SELECT sum(v.cost) AS n FROM {JOINED} WHERE s.nights < {nights}" for nights in (3, 7, 12, 20)]
+    return project.batch(";".join([*texts, f"SELECT avg(s.nights) AS a FROM {JOINED}"]), epsilon=1)[0].id
+
+
+#: Releases of the hospital that take steps from a reservation: each returns its id.
+PROGRAMS = {
+    "ranges of persons": lambda project: project.ranges("stays", "nights", epsilon=0.5).release,
+    "adaptive of persons": lambda project: project.ranges("stays", "nights", epsilon=1, strategy="adaptive").release,
+    "marginals of persons": lambda project: project.marginals("visits", ["ward", "weight"], epsilon=0.5).release,
+    "publication of persons": _publication,
+    "model of persons": lambda project: (
+        project.synthesize("visits", epsilon=1, columns=["sex", "town"], rows_only=True).card.release
+    ),
+    "whole persons": lambda project: project.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
+    "description of persons": lambda project: project.describe("visits", epsilon=1).release,
+    "persons in time": lambda project: (
+        project.synthesize("visits", epsilon=4, columns=["ward", "sex", "day", "seen"], time="day").card.release
+    ),
+    "all columns": lambda project: project.synthesize("visits", epsilon=4, rows_only=True).card.release,
+    "comparison": _comparison,
+    "ranges by groups": lambda project: (
+        project.ranges("visits", "weight", epsilon=0.5, by=["ward"], where="sex = 'F'").release
+    ),
+    "batch of persons": _batch,
+}
+
+
+def undeclared_project(folder):
+    """Visits whose numbers have no bounds: what is released of them finds them first."""
+    project = persons_project(folder)
+    path = project.folder / "discreet.toml"
+    text = path.read_text().replace("low = 0\nhigh = 50\nstep", "step").replace("low = 0\nhigh = 200\nbins = 4\n", "")
+    path.write_text(text)
+    return discreet.open(project.folder)
+
+
 def rows_project(folder, **more):
     """The clinic of other tests, with room for many questions."""
     return clinic.make(folder, budget="{ epsilon = 900.0, delta = 1e-4 }", **more)
