@@ -12,7 +12,20 @@ from json import loads
 from math import prod
 from typing import Any
 
-from measured import Steps, closed, digest, hashed, moves, noise_of, norms, numbers, parted, question_digest, text
+from measured import (
+    SIZES,
+    Steps,
+    closed,
+    digest,
+    hashed,
+    moves,
+    noise_of,
+    norms,
+    numbers,
+    parted,
+    question_digest,
+    text,
+)
 from members import check_question, check_relation
 from relation import Broken, Node, Open, Relation, derive, unit, whole
 
@@ -58,6 +71,7 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
     stored: of ranges and batches, where strategies are written whole.
     """
     is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
+    laws = [stored["law"]] if stored.get("adaptive") is False else [grid["law"] for grid in stored.get("grids", [])]
     for told, step, values in zip(contents, plan["steps"], drawn, strict=True):
         (kind,) = KINDS.keys() & set(told)
         closed(told, KINDS[kind], "what a step measured")
@@ -70,7 +84,11 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
         if kind == "linear":
             whole_ = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
             added = most_added(told["added"], plan["schemas"]) if "added" in told else rows
-            check_linear(told, parted(step["event"]), values, added, [each for each in whole_ if each is not None])
+            events = parted(step["event"])
+            check_linear(told, events, values, added, [each for each in whole_ if each is not None])
+            law = laws.pop(0) if laws else law_of(events[0])
+            if text([law_of(each) for each in events]) != text([law] * len(events)):
+                raise Broken("the event of a strategy names another noise than its law")
             continue
         if is_row and "persons" in told:
             raise Broken("records of persons, where each row is a unit")
@@ -161,6 +179,11 @@ def check_numbers(events: list[Node], values: Any, count: int, l1: int, l2_squar
         raise Broken("the noise covers less than one unit")
     if len(numbers(values)) != count:
         raise Broken("the number of noisy numbers differs from the number of facts")
+
+
+def law_of(event: Node) -> Node:
+    name = SIZES.get(event["kind"], "")
+    return {"kind": f"discrete-{event['kind']}", name: event[name]}
 
 
 def related(node: Node, schemas: Node, fewest: int) -> Relation:

@@ -125,8 +125,16 @@ class Formulas:
         self.statistics, self.known, self.named = statistics, known, own
         named = [each for told in schemas.values() for each in told["declared"].get("columns", {}).values()]
         steps = {Fraction(1)} | {step(each) for each in named if each["type"] == "decimal"}
-        self.steps = {one * two for one in steps for two in steps} | {one / two for one in steps for two in steps}
+        self.steps = combined(steps)
         self.literals = Counter(map(Fraction, re.findall(r"\d+(?:\.\d+)?", words)))
+
+    def steps_of(self, of: Node) -> set[Fraction]:
+        """The grids that an expression can have: that of its column, or of two of several multiplied or divided."""
+        if "column" in of and of["column"] in self.named:
+            plain = self.named[of["column"]]
+            return {step(plain) if plain["type"] in ("integer", "decimal") else Fraction(1)}
+        own = [self.named[name] for name in columns(of) if name in self.named]
+        return combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
 
     def read(self, tree: Any) -> Any:
         """A formula's tree over statistics and numbers alone."""
@@ -191,6 +199,10 @@ class Formulas:
         return named | {
             "squares": ["statistic", squares], "grain of squares": grain, "square": max(low**2, high**2)
         }  # fmt: skip
+
+
+def combined(steps: set[Fraction]) -> set[Fraction]:
+    return {one * two for one in steps for two in steps} | {one / two for one in steps for two in steps}
 
 
 def filled(tree: Any, named: Node) -> Any:

@@ -162,6 +162,14 @@ class Spoken:
         raise (Broken if single else Open)("its words in the text name no column that is computed in this way")
 
 
+def summed_times(words: list[str]) -> Fraction | None:
+    """The number by which a column is multiplied inside of a sum that is all that is said."""
+    found = re.fullmatch(
+        r"sum \( (?:\w+ \. )?\w+ \* ([0-9.]+) \)|sum \( ([0-9.]+) \* (?:\w+ \. )?\w+ \)", " ".join(words)
+    )
+    return found and Fraction(found[1] or found[2])
+
+
 def counted(words: list[str]) -> Counter[str]:
     """How often words say what: of aggregates, by one name for each."""
     return Counter(next((name for name, called in CALLED.items() if word in called), word) for word in outside(words))

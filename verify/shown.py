@@ -20,7 +20,7 @@ from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
 from relation import Broken, Open, step, whole
-from selected import AGGREGATE, Spoken, lowered, named, statements
+from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
 MARKED = {"columns", "cells", "formulas", "quantiles"}
@@ -63,7 +63,7 @@ class Tables:
         for table, told, items in zip(self.tables, self.told, every, strict=True):
             heads = [str(each["name"]) for each in table["columns"]]
             words = named(heads, items)
-            trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
+            trees = {place: self.multiple(words[place], *more) for place, *more in (told or {}).get("columns", [])}
             trees |= dict((told or {}).get("formulas", []))
             trees |= {place: ["quantile", one] for place, one, _ in (told or {}).get("quantiles", [])}
             cells = self.cells(told, len(table["rows"]))
@@ -78,6 +78,14 @@ class Tables:
                 except (Open, Broken) as problem:
                     raise type(problem)(f"{head}: {problem}") from None
         return "columns are called, and computed, as the text of the query says"
+
+    def multiple(self, words: list[str], statistic: int, times: str) -> Any:
+        """A multiple of a statistic as a tree, by the number that the text has; it may multiply inside of the sum."""
+        factor = self.factor(statistic, ratio(times))
+        if factor == 1 or (self.statistics[statistic][0] == "sum" and factor == summed_times(words)):
+            return ["statistic", statistic]
+        over = factor not in self.formulas.literals
+        return ["/" if over else "*", ["statistic", statistic], ["number", as_ratio(1 / factor if over else factor)]]
 
     def intervals(self) -> str:
         """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
@@ -147,9 +155,7 @@ class Tables:
         statistic, times = whole(named[0]), ratio(named[1])
         if "bounds" in table["columns"][place]:
             raise Broken("a noisy number has no bounds")
-        kind, *more = self.statistics[statistic]
         name = str(table["columns"][place]["name"])
-        step = times / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
         noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
         laws = [self.drawn[one, statistic][1] for one, _ in cells]
         shown = [row[place] for row in table["rows"]]
@@ -161,9 +167,20 @@ class Tables:
         ends = [row[place] for row in table["intervals"]]
         if not all(self.interval(*each, times) for each in zip(ends, bounds, told, strict=True)):
             raise Broken(f"the confidence intervals of {name} do not match its noise")
-        # By how much, and in which order it was computed, is said in the text, which is not read.
-        known = 1 in step.as_integer_ratio() if kind == "sum" else step == 1
+        factor = self.factor(statistic, times)
+        known = factor == 1 or {factor, 1 / factor} & set(self.formulas.literals)
         return [] if known and exact else [name]
+
+    def factor(self, statistic: int, times: Fraction) -> Fraction:
+        """By how much a count or a sum is multiplied, in its own units; of a sum of several columns, in any of theirs.
+
+        A sum is counted in grains, of the grid of what is summed.
+        """
+        kind, *more = self.statistics[statistic]
+        if kind != "sum":
+            return times
+        times, own = times / whole(more[2]), self.formulas.steps_of(more[0])
+        return Fraction(1) if times in own else times / max(own)
 
     def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""

@@ -1,6 +1,7 @@
 """Numbers that follow from several noisy ones, their intervals, names and keys: forged, and derived by a wrong Discreet."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -63,6 +64,19 @@ def shown(place, kind, value):
 def hidden(documents):
     """A number that its noise does not hide."""
     table_of(documents)["rows"][0][-1] = None
+
+
+def times(by, *, column=0, told=None):
+    """A multiple that is so many times as large, with its interval; `told`: what the proof says that it is."""
+
+    def changed(documents):
+        table, (own,) = table_of(documents), documents["proof"]["shown"]
+        own["columns"][column][2] = told or f"{Fraction(own['columns'][column][2]) * by}/1"
+        for rows in (table["rows"], table["intervals"]):
+            cell = rows[0][column]
+            rows[0][column] = [each * by for each in cell] if isinstance(cell, list) else cell * by
+
+    return changed
 
 
 def other_names(documents):
@@ -140,6 +154,9 @@ LIES = {
     "narrower bounds of a median": ("rows: quantile", bounds, "numbers"),
     "a median in other units": ("rows: quantile", shown(0, "quantiles", "1/10"), "numbers"),
     "a median of days": ("rows: quantile", shown(0, "quantiles", "date"), "numbers"),
+    "a multiple by another number of the text": ("rows: multiples", times(7), "names"),
+    "a multiple by no number of the text": ("rows: multiples", times(5), "names"),
+    "a part that is a whole": ("rows: multiples", times(10, column=1, told="1/1"), "numbers"),
     "exchanged names": ("rows: average", other_names, "names"),
     "exchanged names of two averages": (AVERAGE, other_names, "names"),
     "exchanged names of two quantiles": ("rows: quantiles", other_names, "names"),
@@ -159,7 +176,7 @@ LIES = {
         "SELECT avg(n) AS n, avg(m) AS m FROM (SELECT id, count(*) AS n, min(cost) AS m FROM visits GROUP BY id)"), "names"),
 }  # fmt: skip
 #: What no rule contradicts for sure, and none proves.
-OPEN = {"a text about other bins"}
+OPEN = {"a text about other bins", "a multiple by another number of the text", "a multiple by no number of the text"}
 
 
 @pytest.mark.parametrize("title", LIES)

@@ -84,6 +84,7 @@ ROWS = {
     "variance": "SELECT var_pop(age) AS v FROM patients WHERE age > 24",
     "ratio": "SELECT sex, sum(age) / count(*) AS r, count(*) AS n FROM patients WHERE age > 21 GROUP BY sex",
     "share": "SELECT sex, 100.0 * count_if(smoker) / count(*) AS s FROM patients WHERE age > 22 GROUP BY sex",
+    "multiples": "SELECT count(*) * 3 AS n, sum(age) / 10 AS s FROM patients WHERE age > 27 AND age < 7 * 13",
     "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",
     "sets apart": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 11 GROUP BY GROUPING SETS ((sex), (smoker))",
     "sets of some rows": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 12 GROUP BY CUBE (sex, smoker) ORDER BY n DESC LIMIT 1",
