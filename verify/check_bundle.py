@@ -35,7 +35,8 @@ from measured import (
     text,
 )
 from members import check_payload, check_plan, check_question, check_step
-from programs import moved
+from networks import check_ladders
+from programs import check_declared_tables
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, as_drawn, formed, written
 
@@ -271,10 +272,19 @@ class Bundle:
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
+        contents = None
         if "contents" in stored or "contents" in self.proof:
-            told = unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"]
-            return f"{within}; {check_contents(plan, formatted(told), values, stored)}"
-        return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
+            contents = formatted(unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"])
+        elif plan["kind"] in ("graph", "graph model") and all("of" in each for each in values):
+            contents = [each["of"] for each in values]
+        if plan["kind"] == "graph":
+            check_ladders(stored["shape"], events, values, plan["event"])
+        if "axes" in self.proof:
+            rows = unit(plan["schemas"][plan["table"]]["declared"])[1]
+            return f"{within}; {check_declared_tables(plan, stored, values, self.proof['axes'], rows)}"
+        if contents is None:
+            raise Open(f"{within}; what they measured is not here: an older bundle, or one that joins a public table")
+        return f"{within}; {check_contents(plan, contents, values, stored)}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])

@@ -521,39 +521,6 @@ def text(data: Any) -> str:
     return dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
-    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
-    kind = told["kind"]
-    if kind == "identity":
-        return [(1, 1)] * small(told["size"])
-    if kind == "groups":
-        return [(1, 1)] * len(numbers(told["groups"]))
-    if kind == "levels":
-        weights = [whole(weight) for _, weight in told["levels"]]
-        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
-    if kind == "diagonal":
-        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
-    if kind == "matrix":
-        entries, cells = numbers(told["entries"]), small(told["cells"])
-        lines = [entries[place::cells] for place in range(cells)]
-        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
-    if kind == "merged":
-        inner = [*norms(told["inner"]), (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])]
-    if kind == "stack":
-        if len(told["parts"]) > 100:
-            raise Open("a strategy with too many parts")
-        parts = [norms(part) for part in told["parts"]]
-        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
-    if kind != "product":
-        raise Open(f"an unknown kind of strategy: {kind}")
-    found = [(1, 1)]
-    for factor in map(norms, told["factors"]):
-        small(len(found) * len(factor))
-        found = [(one * left, two * right) for one, two in found for left, right in factor]
-    return found
-
-
 def small(size: Any) -> int:
     if not 0 < whole(size) <= MOST_CELLS:
         raise Open("a strategy with too many cells")

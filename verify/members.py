@@ -221,7 +221,7 @@ def check_step(told: Any) -> None:
     elif "parts" in told:
         check_measurement(told)
     else:
-        closed(told, {"noisy", "beside"} if "noisy" in told else {"chosen"}, "what a step drew")
+        closed(told, {"noisy", "beside", "of"} if "noisy" in told else {"chosen", "of"}, "what a step drew")
         check_step(told.get("noisy", told.get("chosen", [])))
         if told.get("beside") is not None:
             check_strategy(told["beside"])

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.answers.workload import batch_quote
 from discreet.bundle import bundle_files
+from graph import friends
 from verify import world
 from verify.forger import forged
 from verify.forging import verdicts
@@ -80,6 +81,13 @@ OF_ROWS = {
 }
 
 
+#: Releases of a network, whose edges are units.
+NETWORKS = {
+    "network": lambda project: project.graph("friends", nodes="people", by="colour").stats(epsilon=1).release,
+    "model of a network": lambda project: project.graph("friends").synth(epsilon=1).card.release,
+}
+
+
 class Programs(dict):
     """Each made when a test first wants it, in a project of its own: what is spent decides on the noise."""
 
@@ -90,7 +98,9 @@ class Programs(dict):
     def __missing__(self, name):
         folder = self.factory.mktemp("program") / "p"
         with state_in(self.factory.mktemp("state") / "here"):
-            if name in OF_ROWS:
+            if name in NETWORKS:
+                project, release = friends.make(folder), NETWORKS[name]
+            elif name in OF_ROWS:
                 project, release = world.rows_project(folder), OF_ROWS[name]
             elif name == "undeclared":
                 project, release = world.undeclared_project(folder), world.PROGRAMS["all columns"]

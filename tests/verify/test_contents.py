@@ -35,7 +35,15 @@ STORED = [
     "comparison",
     "undeclared",
 ]
-DERIVED = ["ranges", "adaptive", "adaptive of persons", "ranges by groups", "batch of persons"]
+DERIVED = [
+    "ranges",
+    "adaptive",
+    "adaptive of persons",
+    "ranges by groups",
+    "batch of persons",
+    "network",
+    "model of a network",
+]
 
 
 def contents_of(files):
@@ -43,6 +51,8 @@ def contents_of(files):
     plan, proof = json.loads(files["plan.json"]), json.loads(files["proof.json"])
     if "contents" in proof:
         return json.loads(proof["contents"])
+    if plan["kind"] in ("graph", "graph model"):
+        return [json.loads(plan["payloads"][f"{plan['release']}.{step['number']}"])["of"] for step in plan["steps"]]
     return json.loads(zlib.decompress(base64.b64decode(stored(plan)["contents"])))
 
 
@@ -59,6 +69,9 @@ def with_contents(files, contents, *, digests=True):
 
     def plan(data):
         own = stored(data)
+        for number, told in enumerate(contents if data["kind"] in ("graph", "graph model") else [], start=1):
+            name = f"{data['release']}.{number}"
+            data["payloads"][name] = json.dumps(json.loads(data["payloads"][name]) | {"of": told})
         if "contents" in own:
             own["contents"] = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
             store(data, own)
@@ -160,13 +173,40 @@ def wider(contents):
     told["statistic"] = ["sum", {"times": [{"column": "cost"}, {"column": "cost"}]}, 0, 1, {"every": []}]
 
 
+def more_numbers(contents):
+    """A threshold more, in the same noise."""
+    told = next(each for each in contents[0]["network"] if each[0] == "at least")
+    told[1].append(told[1][-1] + 1)
+
+
+def one_end(contents):
+    """Degrees of edges that leave a node alone: an edge moves one of them."""
+    told = next(each for each in contents[0]["network"] if each[0] == "at least")
+    told[3] = "out"
+
+
+def two_ends(contents):
+    """Nodes with an edge, of which an edge has two, where all edges were counted."""
+    told = next(each for each in contents[0]["network"] if each[0] == "edges")
+    told[:] = ["touched nodes"]
+
+
+def limited(contents):
+    next(each for each in contents[0]["network"] if each[0] == "edges")[1] = 3
+
+
+def other_count(contents):
+    first(contents, "climbed")["climbed"] = ["edges"]
+
+
 #: Lies whose digests fit: what is said to be measured moves further than the noise covers, or has other numbers.
 LIES = [
     ("model", table_less), ("model", table_more), ("model", table_of_more_columns), ("model", overlapping),
     ("description", table_less), ("description of persons", rows_of_a_person), ("whole persons", weighted),
     ("whole persons", of_rows), ("persons in time", more_facts), ("comparison", more_distances),
     ("comparison", more_parts), ("adaptive", coarser_unevenness), ("adaptive", other_strategy),
-    ("ranges by groups", other_strategy), ("batch of persons", wider),
+    ("ranges by groups", other_strategy), ("batch of persons", wider), ("network", more_numbers),
+    ("network", one_end), ("network", two_ends), ("network", limited), ("network", other_count),
 ]  # fmt: skip
 
 

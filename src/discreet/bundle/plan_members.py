@@ -208,7 +208,8 @@ def _check_step(data: Any) -> None:
     elif "parts" in data:
         read_measurement(data)
     else:
-        _refuse_unknown_members(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "the result of a step")
+        allowed = {"noisy", "beside", "of"} if "noisy" in data else {"chosen", "of"}
+        _refuse_unknown_members(data, allowed, "the result of a step")
         _check_step(data.get("noisy", data.get("chosen", ())))
         if data.get("beside") is not None:
             _check_strategy(data["beside"])
