@@ -15,6 +15,7 @@ derived is not checked, and says so.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,7 @@ from discreet.errors import DiscreetError
 from discreet.graph.expected_events import expected_events
 from discreet.graph.private_trait import declared_labels
 from discreet.kernel.person_table import WEIGHT
-from discreet.kernel.program import step_digest
+from discreet.kernel.program import content_digest, step_digest, unpack_contents
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
 from discreet.mechanisms.weighted_threshold import is_covered
@@ -224,6 +225,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
     if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
         raise ReplayMismatch("the bundle stores something that no step drew")
+    _check_contents(plan, stored, steps)
     if kind == BATCH:
         queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
         return replay_batch(plan, ProgramReplay(plan, schema, event), event, queries)
@@ -247,6 +249,19 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     if kind == "comparison":
         _check_distances(taken, schema.unit.rows)
     raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
+
+
+def _check_contents(plan: Mapping[str, Any], stored: Mapping[str, Any], drawn: Sequence[Any]) -> None:
+    """What a release says its steps measured has the digests that were charged. Earlier versions did not say it."""
+    digests = [step["of"] for step in plan["steps"]]
+    try:
+        if "contents" in stored and [content_digest(each) for each in unpack_contents(stored["contents"])] != digests:
+            raise ReplayMismatch("the steps measured something other than the release says")
+        for each, digest in zip(drawn, digests, strict=True):
+            if isinstance(each, Mapping) and "of" in each and step_digest(each["of"]) != digest:
+                raise ReplayMismatch("a step measured something other than it says")
+    except (ValueError, LookupError, TypeError, zlib.error) as problem:
+        raise ReplayMismatch("what the steps measured cannot be read") from problem
 
 
 def step_contents(plan: Mapping[str, Any]) -> str | None:

@@ -42,6 +42,7 @@ from discreet.plan import relation
 from discreet.plan.cell_statistics import RowCount, Sum, statistic_data
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
+from discreet.plan.inquiry import question_digest
 from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Filter, Plan, Scan, scans
 from discreet.plan.stability import UnitReach, reach, reach_by_keys, sensitivity
@@ -91,6 +92,10 @@ class AddedRows:
 
     def to_data(self) -> Any:
         return {"plan": relation.to_data(self.plan), "statistic": statistic_data(self.statistic)}
+
+
+#: What the contents of a release's steps unpack to at most.
+MOST_BYTES = 2**26
 
 
 class ReservationSteps:
@@ -329,6 +334,24 @@ class Program(ReservationSteps):
 def step_digest(of: Any) -> str:
     """What stands in the ledger for what a step measures."""
     return hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def unpack_contents(packed: str) -> Any:
+    """What `contents` wrote, of a sane size: it may come from anybody."""
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(base64.b64decode(packed, validate=True), MOST_BYTES)
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError("the contents of the steps are too long, or cut off")
+    return json.loads(text)
+
+
+def content_digest(content: Any) -> str:
+    """What the ledger has of a step with this content."""
+    if not isinstance(content, dict) or "inquiry" not in content:
+        return step_digest(content)
+    if set(content) != {"run", "inquiry"} or question_digest(content["inquiry"]) != content["run"]:
+        raise ValueError("a step asked something other than its content says")
+    return step_digest({"run": content["run"]})
 
 
 def noise_sd(event: ReservationEvent, *, most_rows: int, share: Fraction) -> float:
