@@ -55,9 +55,9 @@ COMPUTED = {
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
-    "the publisher gave you. Column names, which rows are shown and in which order, data.parquet, card.html and "
-    "chart.svg are signed but not recomputed here. Texts for people are not read: the query, card.yaml, and texts in "
-    "the plan."
+    "the publisher gave you. Which rows are shown and in which order, data.parquet, card.html and chart.svg are signed "
+    "but not recomputed here. Of the query only the selected columns are read, and not its conditions; card.yaml and "
+    "texts in the plan are for people."
 )
 
 
