@@ -67,6 +67,8 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
         events = parted(step["event"])
         if kind != "run" and digest(content) != step["of"]:
             raise Broken("a step measured something other than was charged")
+        if kind in ("network", "climbed") and not is_row:
+            raise Broken("edges of a network whose rows belong to persons")
         if kind == "run":
             check_run(content, step, values, plan)
         elif kind == "linear":

@@ -147,7 +147,7 @@ class Keys:
         pairs = zip(self.places, self.sets, strict=True)
         known = {name: axis for names, axes in pairs for name, axis in zip(names, axes, strict=True)}
         self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
-        self.columns = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
+        self.columns: dict[Any, str] = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
         for place, of in enumerate(sorted(question["keys"], key=text)):
             self.columns[place] = str(of.get("column", "")).lower()
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))

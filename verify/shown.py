@@ -185,9 +185,8 @@ class Tables:
     def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""
         tree, name = self.formulas.read(named[0]), str(table["columns"][place]["name"])
-        limits: list[float] | None = list(bounds(tree))
-        if limits[0] == limits[1] or not all(map(math.isfinite, limits)):
-            limits = None
+        least, most = bounds(tree)
+        limits = [least, most] if least != most and math.isfinite(least) and math.isfinite(most) else None
         if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
             if named[0][0] in AGGREGATES and self.doubt == DIGITS_AT:
                 raise Broken(f"the bounds of {name} do not follow from its formula")

@@ -247,6 +247,17 @@ def test_less_noise_in_any_step_is_seen(name, programs, monkeypatch):
     assert tried
 
 
+def test_edges_of_persons_are_no_units(programs):
+    """Whose rows are four edges moves what is counted four times as far."""
+    files = programs["network"]
+    table = json.loads(files["plan.json"])["table"]
+    for rows in (1, 4):
+        declared = at(
+            "schemas", table, "declared", to=lambda told, rows=rows: told | {"person": "a", "rows_per_person": rows}
+        )
+        assert verdicts(signed_again(files, plan=declared))["sensitivity"] == "broken"
+
+
 def test_contents_are_text_and_nothing_else(programs):
     """Bytes after what is packed, or a text that is not what a digest is made of."""
     files = programs["model"]
