@@ -15,7 +15,7 @@ from operator import or_
 from typing import Any
 
 from declared import texts
-from ends import Inverted, quotient, short
+from ends import Inverted, quotient, short, spread_fits
 from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
@@ -202,7 +202,11 @@ class Tables:
 
             if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
                 raise Broken(f"the numbers of {name} do not follow from the measured ones")
-            if forms is None or name in self.apart:
+            kind = named[0][0]
+            if kind in AGGREGATES and kind != "average":
+                if row[place] is not None and not spread_fits(tree, noisy, ends[place], sample=kind.endswith("samp")):
+                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
+            elif forms is None or name in self.apart:
                 self.apart |= {name: None}
             elif row[place] is not None:
                 try:

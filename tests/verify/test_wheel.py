@@ -19,7 +19,7 @@ def module(*words, path=None, cwd="/", env=None):
 
 
 def test_the_module_is_the_same_checker(bundles, tmp_path):
-    for name in ("rows: average", "rows: deviation"):
+    for name in ("rows: average", "persons: words"):
         folder = world.written(bundles[name], tmp_path / name)
         own, other = world.recheck(folder), module(str(folder))
         assert (own.returncode, own.stdout, own.stderr) == (other.returncode, other.stdout, other.stderr)
