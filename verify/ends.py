@@ -39,7 +39,7 @@ def quotient(tree: Any) -> tuple[Form, Form] | None:
         own = None if isinstance(tree, float) else tree[1]
         return Counter({own: Fraction(tree) if own is None else Fraction(1)}), Counter({None: Fraction(1)})
     kind, *parts = tree
-    if kind in ("within", "greatest", "nullif") and all(isinstance(part, float) for part in parts[1:]):
+    if kind in ("within", "greatest") and all(isinstance(part, float) for part in parts[1:]):
         return quotient(parts[0])
     if kind not in ("+", "-", "*", "/"):
         return None

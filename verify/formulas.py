@@ -178,12 +178,17 @@ class Formulas:
         seen = columns(of) if terms["null"] else set()
         plain = self.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and one != step(plain):
-            raise Broken("a mean in other units than those of its column")
+            self.other_units(one / step(plain), "mean")
         if one not in self.steps or not inside or not seen <= own <= columns(of) | tested(where):
             raise Open("a mean over rows, or in units, that only the query's text explains")
         named = {"total": ["statistic", total], "rows": ["statistic", rows], "step": one, "squared step": one**2}
         ends = {"centre": centre, "grain": grain, "low": terms["low"] - centre, "high": terms["high"] - centre}
         return named | ends
+
+    def other_units(self, factor: Fraction, what: str) -> None:
+        """A column in other units than its own is broken, unless a number of the text may say so."""
+        sure = factor == 0 or not {factor, 1 / factor} & set(self.literals)
+        raise (Broken if sure else Open)(f"a {what} in other units than those of its column")
 
     def spread(self, rows: Any, total: Any, squares: Any, size: Any) -> Node:
         """The same of a variance: its squares are those of what is summed, away from the same centre."""

@@ -90,7 +90,7 @@ def outside(words: list[str]) -> list[str]:
         opens = word == "(" and (depth > 0 or (place > 0 and words[place - 1] in AGGREGATE | {"filter"}))
         if opens or depth:
             depth += (word == "(") - (word == ")")
-        elif word not in ("(", ")", "filter"):
+        elif word not in ("(", ")", ",", "filter"):
             left.append(word)
     return left
 
@@ -145,8 +145,14 @@ class Spoken:
         for name in read | tested(more[-1]):
             if name in self.made:
                 self.inside(name, words)
-            elif name.lower() not in words:
-                raise (Broken if name in read else Open)(f"its words in the text do not name the column {name}")
+            elif name.lower() not in words and [name.lower()] not in [self.plain(word) for word in words]:
+                sure = name in read and not set(words) & set(self.inner)  # else a subquery may call it otherwise
+                raise (Broken if sure else Open)(f"its words in the text do not name the column {name}")
+
+    def plain(self, word: str) -> list[str] | None:
+        """The column that a name of a subquery is another name of."""
+        own = self.inner.get(word, [])
+        return own[0][-1:] if len(own) == 1 and len(own[0]) in (1, 3) and own[0][1:2] in ([], ["."]) else None
 
     def inside(self, name: str, words: list[str]) -> None:
         """Whether words name a column of a subquery or of a joined table that is computed as this one is."""

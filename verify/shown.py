@@ -225,7 +225,9 @@ class Tables:
         told = {"type": grid} if grid in ("date", "timestamp") else {"type": "decimal", "step": grid}
         plain = self.keys.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and told.get("step") != as_ratio(step(plain)):
-            raise Broken("a quantile in other units than those of its column")
+            self.formulas.other_units(
+                ratio(grid) / step(plain) if told["type"] == "decimal" else Fraction(0), "quantile"
+            )
         if (grid == told["type"] and grid not in self.keys.types(of)) or (
             grid != told["type"] and ratio(grid) not in self.formulas.steps
         ):

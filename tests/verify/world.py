@@ -84,6 +84,8 @@ ROWS = {
     "variance": "SELECT var_pop(age) AS v FROM patients WHERE age > 24",
     "ratio": "SELECT sex, sum(age) / count(*) AS r, count(*) AS n FROM patients WHERE age > 21 GROUP BY sex",
     "share": "SELECT sex, 100.0 * count_if(smoker) / count(*) AS s FROM patients WHERE age > 22 GROUP BY sex",
+    "other units": "SELECT avg(age / 10) AS a FROM patients WHERE age > 28",
+    "no division by 0": "SELECT sum(age) / nullif(count(*), 0) AS a FROM patients WHERE age > 29",
     "multiples": "SELECT count(*) * 3 AS n, sum(age) / 10 AS s FROM patients WHERE age > 27 AND age < 7 * 13",
     "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",
     "sets apart": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 11 GROUP BY GROUPING SETS ((sex), (smoker))",
@@ -124,6 +126,7 @@ PERSONS = {
         "LEFT JOIN (SELECT id, count(nights) AS n FROM stays GROUP BY id) t ON v.id = t.id GROUP BY v.sex"
     ),
     "counted": "SELECT sum(n + 1) AS n, avg(n) AS m FROM (SELECT id, count(sex) AS n FROM visits GROUP BY id)",
+    "called otherwise": "SELECT avg(x.price) AS a FROM (SELECT id, cost AS price FROM visits WHERE cost > 6) AS x",
     "towns": "SELECT town, count(*) AS n FROM visits GROUP BY town",
     "top": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1",
     "bins": "SELECT weight, count(*) AS n FROM visits GROUP BY weight",
