@@ -17,11 +17,26 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
+from contents import check_contents, formatted, unpacked
 from declared import ACCOUNTINGS
 from ed25519 import signed
-from measured import ORDERS, Loss, Steps, as_text, at_order, closed, converted, divergences, loss, ratio, text
+from measured import (
+    ORDERS,
+    Loss,
+    Steps,
+    as_text,
+    at_order,
+    closed,
+    converted,
+    divergences,
+    loss,
+    question_digest,
+    ratio,
+    text,
+)
 from members import check_payload, check_plan, check_question, check_step
-from programs import digest, models, moved
+from networks import check_ladders
+from programs import check_declared_tables
 from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
 from shown import Tables, as_drawn, formed, written
 
@@ -40,9 +55,9 @@ COMPUTED = {
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
-    "the publisher gave you. Column names, which rows are shown and in which order, data.parquet, card.html and "
-    "chart.svg are signed but not recomputed here. Texts for people are not read: the query, card.yaml, and texts in "
-    "the plan."
+    "the publisher gave you. Which rows are shown and in which order, data.parquet, card.html and chart.svg are signed "
+    "but not recomputed here. Of the query only the selected columns are read, and not its conditions; card.yaml and "
+    "texts in the plan are for people."
 )
 
 
@@ -132,9 +147,10 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        if "axes" in self.proof and self.plan["kind"] not in ("marginals", "publish"):
-            raise Broken("the proof has unknown or missing members")
-        if set(self.proof) - {"axes"} != named | (answer if self.plan["kind"] == "answer" else {"steps"}):
+        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents"}, "batch": {"contents"}}
+        if set(self.proof) - more.get(self.plan["kind"], set()) != named | (
+            answer if self.plan["kind"] == "answer" else {"steps"}
+        ):
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -190,11 +206,7 @@ class Bundle:
     def question(self) -> str:
         """The digest of the question, which the ledger was charged for, is that of the plan that is derived from."""
         asked = self.proof["question"]
-        sets, keys, statistics, quantiles = (
-            sorted(asked[name], key=text) for name in ("sets", "keys", "statistics", "quantiles")
-        )
-        groups = digest([asked["plan"], sets, keys, asked["top"]])
-        same(self.plan["question"], groups[:16] + digest([groups, statistics, quantiles]), "the digest of the query")
+        same(self.plan["question"], question_digest(asked), "the digest of the query")
         if set(asked) != {"plan", "sets", "statistics", "quantiles", "keys", "top"}:
             raise Broken("the query has unknown or missing members")
         return "the relation and statistics below are the ones whose digest was charged"
@@ -253,16 +265,26 @@ class Bundle:
             raise Broken("the steps lose more than was reserved")
         within = f"{len(events)} steps lose no more than was reserved"
         values = [self.payload(f"{plan['release']}.{number}") for number in range(1, len(events) + 1)]
-        stored, declared = self.payload(plan["release"]), self.plan["schemas"][plan["table"]]["declared"]
+        stored = self.payload(plan["release"])
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
         joined = stored.get("tables", []) if plan["kind"] == "model" else []
         same([plan["schemas"][name]["version"] for name in joined], stored.get("table_versions", []), "the versions")
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        if plan["kind"] in ("model", "description"):
-            models(plan, values, declared)
-        return f"{within}; {moved(plan, stored, events, values, self.proof.get('axes'))}"
+        contents = None
+        if "contents" in stored or "contents" in self.proof:
+            contents = formatted(unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"])
+        elif plan["kind"] in ("graph", "graph model") and all("of" in each for each in values):
+            contents = [each["of"] for each in values]
+        if plan["kind"] == "graph":
+            check_ladders(stored["shape"], events, values, plan["event"])
+        if "axes" in self.proof:
+            rows = unit(plan["schemas"][plan["table"]]["declared"])[1]
+            return f"{within}; {check_declared_tables(plan, stored, values, self.proof['axes'], rows)}"
+        if contents is None:
+            raise Open(f"{within}; what they measured is not here: an older bundle, or one that joins a public table")
+        return f"{within}; {check_contents(plan, contents, values, stored)}"
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])

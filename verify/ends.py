@@ -11,10 +11,13 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
+from formulas import RULES
 from measured import ratio
 from relation import Open
+from widths import half_widths
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
 #: steps of the noise.
@@ -23,6 +26,7 @@ DOUBT, TIGHT, WIDE, STEPS = 0.05, 1.06, 0.94, 2.5
 PIECES, FAR = 12, 24
 EXACT = Context(prec=800)
 Form = Counter[Any]  # a weight for every statistic, and a constant under None
+Span = tuple[float, float]
 Noisy = tuple[float, dict[str, Any]]
 
 
@@ -35,7 +39,7 @@ def quotient(tree: Any) -> tuple[Form, Form] | None:
         own = None if isinstance(tree, float) else tree[1]
         return Counter({own: Fraction(tree) if own is None else Fraction(1)}), Counter({None: Fraction(1)})
     kind, *parts = tree
-    if kind in ("within", "greatest", "nullif") and all(isinstance(part, float) for part in parts[1:]):
+    if kind in ("within", "greatest") and all(isinstance(part, float) for part in parts[1:]):
         return quotient(parts[0])
     if kind not in ("+", "-", "*", "/"):
         return None
@@ -143,6 +147,77 @@ class Inverted:
         if end not in (self.limits or ()) and beyond(noise, abs(value - moved) + 1e-6 * step) > TIGHT * DOUBT:
             return False
         return beyond(noise, WIDE * abs(self.at(end + digit)[0] - moved) - STEPS * step) >= 0.97 * DOUBT
+
+    def edge(self, outside: float, miss: float, shrink: float, steps: float) -> float:
+        """The last quotient on the way to a bound beyond which noise is this often, at so much of its width."""
+
+        def holds(end: float) -> bool:
+            value, weights = self.at(end)
+            noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
+            far = shrink * abs(value) - steps * max((size for size, _ in noise), default=0.0)
+            return not noise or beyond(noise, far) >= miss
+
+        above, below = (
+            sum(float(size) * self.drawn[name][0] for name, size in form.items() if name is not None)
+            for form in self.forms
+        )
+        least, most = self.limits or (-math.inf, math.inf)
+        inside = min(max(above / max(below, 1.0), least), most)
+        if holds(outside) or not holds(inside):
+            return outside
+        for _ in range(50):
+            near = (inside + outside) / 2
+            inside, outside = (near, outside) if holds(near) else (inside, near)
+        return inside
+
+
+#: How the doubt of a variance's interval is shared by its mean square, its mean and, of a sample, its number of rows.
+SHARES = {
+    False: {"square": Fraction(2, 3), "mean": Fraction(1, 3)},
+    True: {"square": Fraction(1, 2), "mean": Fraction(1, 4), "rows": Fraction(1, 4)},
+}
+
+
+def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span, *, sample: bool) -> bool:
+    """Whether the interval of a variance or its root lies around that of its means, and within one slightly longer.
+
+    Each mean lies between its own ends with its share of the doubt; what follows from that is interval arithmetic.
+    """
+
+    def means(part: Any, share: Fraction, *, wide: bool) -> Span:
+        forms, miss = quotient(part), float(share) * DOUBT
+        assert forms is not None
+        own = Inverted(forms, noisy, part[2:])
+        loose = (0.97 * miss, WIDE, STEPS) if wide else (TIGHT * miss, 1.0, 0.0)
+        return own.edge(part[2], *loose), own.edge(part[3], *loose)
+
+    def enclosed(part: Any, wide: bool) -> Span:
+        if isinstance(part, float):
+            return part, part
+        kind, *parts = part
+        if kind == "within" and parts[0][0] == "/":
+            return means(part, SHARES[sample]["square" if parts[1] == 0.0 else "mean"], wide=wide)
+        if kind == "statistic":
+            value, law = noisy(parts[0])
+            far = max(half_widths(law, SHARES[sample]["rows"] / 20))
+            return value - far, value + far
+        of = [enclosed(each, wide) for each in parts]
+        if kind in ("within", "greatest"):
+            least, most = of[1][0], of[2][1] if kind == "within" else math.inf
+            return min(max(of[0][0], least), most), min(max(of[0][1], least), most)
+        if kind == "sqrt":
+            return math.sqrt(max(of[0][0], 0.0)), math.sqrt(max(of[0][1], 0.0))
+        if kind == "*" and parts[0] == parts[1] and of[0][0] <= 0 <= of[0][1]:
+            return 0.0, max(of[0][0] ** 2, of[0][1] ** 2)
+        pairs = zip(*of, strict=True) if parts[0] == parts[1] else product(*of)  # of a square only equal ends
+        corners = [RULES[kind][1](*pair) for pair in pairs]
+        return min(corners), max(corners)
+
+    (low, high), inner, outer = ends, enclosed(tree, wide=False), enclosed(tree, wide=True)
+    if low >= high:
+        return False
+    digit, hair = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2), 1e-9 * max(abs(low), abs(high))
+    return outer[0] - digit <= low <= inner[0] + hair and inner[1] - hair <= high <= outer[1] + digit
 
 
 def short(end: float, low: float, high: float) -> bool:

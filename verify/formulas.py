@@ -125,8 +125,16 @@ class Formulas:
         self.statistics, self.known, self.named = statistics, known, own
         named = [each for told in schemas.values() for each in told["declared"].get("columns", {}).values()]
         steps = {Fraction(1)} | {step(each) for each in named if each["type"] == "decimal"}
-        self.steps = {one * two for one in steps for two in steps} | {one / two for one in steps for two in steps}
+        self.steps = combined(steps)
         self.literals = Counter(map(Fraction, re.findall(r"\d+(?:\.\d+)?", words)))
+
+    def steps_of(self, of: Node) -> set[Fraction]:
+        """The grids that an expression can have: that of its column, or of two of several multiplied or divided."""
+        if "column" in of and of["column"] in self.named:
+            plain = self.named[of["column"]]
+            return {step(plain) if plain["type"] in ("integer", "decimal") else Fraction(1)}
+        own = [self.named[name] for name in columns(of) if name in self.named]
+        return combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
 
     def read(self, tree: Any) -> Any:
         """A formula's tree over statistics and numbers alone."""
@@ -170,12 +178,17 @@ class Formulas:
         seen = columns(of) if terms["null"] else set()
         plain = self.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and one != step(plain):
-            raise Broken("a mean in other units than those of its column")
+            self.other_units(one / step(plain), "mean")
         if one not in self.steps or not inside or not seen <= own <= columns(of) | tested(where):
             raise Open("a mean over rows, or in units, that only the query's text explains")
         named = {"total": ["statistic", total], "rows": ["statistic", rows], "step": one, "squared step": one**2}
         ends = {"centre": centre, "grain": grain, "low": terms["low"] - centre, "high": terms["high"] - centre}
         return named | ends
+
+    def other_units(self, factor: Fraction, what: str) -> None:
+        """A column in other units than its own is broken, unless a number of the text may say so."""
+        sure = factor == 0 or not {factor, 1 / factor} & set(self.literals)
+        raise (Broken if sure else Open)(f"a {what} in other units than those of its column")
 
     def spread(self, rows: Any, total: Any, squares: Any, size: Any) -> Node:
         """The same of a variance: its squares are those of what is summed, away from the same centre."""
@@ -184,13 +197,17 @@ class Formulas:
         _, summed, middle, _, own = self.statistics[total]
         away = {"plus": [summed, {"whole": [-middle]}]} if middle else summed
         if [kind, of, centre, where] != ["sum", {"times": [away, away]}, 0, own]:
-            raise Open("a variance of squares that only the query's text explains")
+            raise Broken("a variance by something other than the squares of what is summed")
         low, high = named["low"], named["high"]
         reach = Fraction(high - low) ** 2
         named |= {"a quarter of the squared range": reach / 4, "half of the squared range": reach / 2}
         return named | {
             "squares": ["statistic", squares], "grain of squares": grain, "square": max(low**2, high**2)
         }  # fmt: skip
+
+
+def combined(steps: set[Fraction]) -> set[Fraction]:
+    return {one * two for one in steps for two in steps} | {one / two for one in steps for two in steps}
 
 
 def filled(tree: Any, named: Node) -> Any:

@@ -31,7 +31,9 @@ def declared(node: Node, schemas: Node) -> dict[str, Node]:
         return dict(schemas[node["scan"]]["declared"].get("columns", {}))
     inner = declared(node["of"], schemas)
     if "per-person" in node:
-        return brought(node["by"], inner)
+        own = {name: {"type": "integer"} for name, (kind, *_) in node["per-person"] if kind in ("rows", "distinct")}
+        ends = [[name, of] for name, (kind, of, *_) in node["per-person"] if kind in ("sum", "lowest", "highest")]
+        return brought([*node["by"], *ends], inner) | own
     return inner | brought(node["columns"], declared(node["person"], schemas)) if "person" in node else inner
 
 
@@ -145,7 +147,7 @@ class Keys:
         pairs = zip(self.places, self.sets, strict=True)
         known = {name: axis for names, axes in pairs for name, axis in zip(names, axes, strict=True)}
         self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
-        self.columns = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
+        self.columns: dict[Any, str] = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
         for place, of in enumerate(sorted(question["keys"], key=text)):
             self.columns[place] = str(of.get("column", "")).lower()
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))

@@ -5,6 +5,7 @@ rounded away from the claim.
 """
 
 import base64
+import hashlib
 import math
 import re
 import struct
@@ -321,6 +322,7 @@ EVENTS = {
     "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
     "reserved": {"kind", "epsilon", "rho", "delta"},
 }
+SIZES = {"laplace": "scale", "gaussian": "sigma2"}
 #: How bins are chosen.
 CHOICES = ("exponential", "permute-and-flip")
 LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
@@ -488,41 +490,35 @@ def parted(event: dict[str, Any]) -> list[dict[str, Any]]:
     return [event] if event["kind"] == "together" and all(part["kind"] in CHOICES for part in inside) else inside[:]
 
 
+def noise_of(event: dict[str, Any], l1: int, l2_squared: int) -> dict[str, Any]:
+    """The event of this noise on what moves so far."""
+    kind = event["kind"]
+    if kind not in SIZES:
+        raise Broken("a step that is neither noise nor a choice")
+    return {"kind": kind, SIZES[kind]: event[SIZES[kind]]} | (
+        {"l1": l1} if kind == "laplace" else {"l2_squared": l2_squared}
+    )
+
+
+def hashed(values: list[int]) -> str:
+    return hashlib.sha256(struct.pack(f"<{len(values)}q", *values)).hexdigest()
+
+
+def digest(data: Any) -> str:
+    return hashlib.sha256(text(data).encode()).hexdigest()
+
+
+def question_digest(asked: dict[str, Any]) -> str:
+    """What stands for a question, in whatever order its parts were named."""
+    sets, keys, statistics, quantiles = (
+        sorted(asked[name], key=text) for name in ("sets", "keys", "statistics", "quantiles")
+    )
+    groups = digest([asked["plan"], sets, keys, asked["top"]])
+    return groups[:16] + digest([groups, statistics, quantiles])
+
+
 def text(data: Any) -> str:
     return dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
-    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
-    kind = told["kind"]
-    if kind == "identity":
-        return [(1, 1)] * small(told["size"])
-    if kind == "groups":
-        return [(1, 1)] * len(numbers(told["groups"]))
-    if kind == "levels":
-        weights = [whole(weight) for _, weight in told["levels"]]
-        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
-    if kind == "diagonal":
-        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
-    if kind == "matrix":
-        entries, cells = numbers(told["entries"]), small(told["cells"])
-        lines = [entries[place::cells] for place in range(cells)]
-        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
-    if kind == "merged":
-        inner = [*norms(told["inner"]), (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])]
-    if kind == "stack":
-        if len(told["parts"]) > 100:
-            raise Open("a strategy with too many parts")
-        parts = [norms(part) for part in told["parts"]]
-        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
-    if kind != "product":
-        raise Open(f"an unknown kind of strategy: {kind}")
-    found = [(1, 1)]
-    for factor in map(norms, told["factors"]):
-        small(len(found) * len(factor))
-        found = [(one * left, two * right) for one, two in found for left, right in factor]
-    return found
 
 
 def small(size: Any) -> int:

@@ -34,9 +34,9 @@ PAYLOADS = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps", "tables", "table_versions"},
-    "comparison": {"kind", "steps"},
-    "description": {"kind", "steps", "columns"},
+    "model": {"kind", "model", "steps", "tables", "table_versions", "contents"},
+    "comparison": {"kind", "steps", "contents"},
+    "description": {"kind", "steps", "columns", "contents"},
     "graph": {"kind", "statistics", "unit", "shape"} | BESIDE,
     "graph model": {"kind", "unit", "recipe", "notes"} | BESIDE,
 }  # fmt: skip
@@ -147,7 +147,7 @@ def check_payload(kind: str, told: Node) -> None:
         no_objects(told[name])
     if kind not in ("answer", "bounds") and told["kind"] != kind:
         raise Broken("the stored payload is of another kind")
-    for name in ("kind", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut"):
+    for name in WORDS:
         if type(told.get(name, "")) is not str:
             raise Broken(f"{name} of the stored payload is not a text")
     if kind == "ranges":
@@ -165,6 +165,8 @@ def check_payload(kind: str, told: Node) -> None:
         check_measurement(told)
 
 
+#: What is a text in a payload.
+WORDS = ("kind", "contents", "column", "name", "words", "unit", "model", "id", "text", "where", "meaning", "cut")
 #: What is stored of a grid of a batch.
 GRID = {"relation", "statistic", "columns", "edges", "numbers", "places", "strategy", "law", "words"}
 
@@ -219,7 +221,7 @@ def check_step(told: Any) -> None:
     elif "parts" in told:
         check_measurement(told)
     else:
-        closed(told, {"noisy", "beside"} if "noisy" in told else {"chosen"}, "what a step drew")
+        closed(told, {"noisy", "beside", "of"} if "noisy" in told else {"chosen", "of"}, "what a step drew")
         check_step(told.get("noisy", told.get("chosen", [])))
         if told.get("beside") is not None:
             check_strategy(told["beside"])

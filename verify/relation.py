@@ -264,17 +264,24 @@ class Relation:
 
     def scan(self, node: Node) -> Node:
         """A declared table holds at most rows_per_person rows of a person; constant columns are enforced in it."""
-        if set(node) != {"scan", "version"}:
+        roster = set(node) == {"roster", "version"}  # one row for each person
+        if set(node) != {"scan", "version"} and not roster:
             raise Open("an unknown kind of relation")
-        table = self.schemas[node["scan"]]
+        name = node["roster" if roster else "scan"]
+        table = self.schemas[name]
         if node["version"] != table["version"]:
             raise Broken("the version of the table differs from the one whose schema is in the bundle")
         self.is_row, self.rows = unit(table["declared"])
+        if roster and self.is_row:
+            raise Broken("a list of persons, where each row is a unit")
+        if roster:
+            self.rows, self.constant = 1, {"rows"}
+            return {"node": "roster", "table": name}
         told = table["declared"].get("columns", {})
         alone = self.is_row or self.rows == 1  # of one row every column has one value
         self.known = {name: column(each) for name, each in told.items()}
         self.constant = {name for name, each in told.items() if alone or each.get("constant") is True}
-        return {"node": "scan", "table": node["scan"]}
+        return {"node": "scan", "table": name}
 
     def filter(self, _: Node) -> Node:
         """A condition looks at one row, and adds none."""
@@ -346,6 +353,10 @@ class Relation:
         low, high, null = span(parts[0], self.known)
         if kind not in ("sum", "mean", "lowest", "highest") or (kind == "sum" and parts[1:3] != [0, 1]):
             raise Open(f"an unknown kind of number per person: {kind}")
+        if None in (low, high):  # of numbers whose ends are not declared only the ends can be asked for
+            if kind in ("sum", "mean"):
+                raise Broken("arithmetic over something without bounds")
+            return low, high, null or not every
         if kind == "sum":
             low, high = min(low, self.rows * low), max(high, self.rows * high)
         finer = whole(parts[1]) if kind == "mean" else 1

@@ -15,14 +15,15 @@ from operator import or_
 from typing import Any
 
 from declared import texts
-from ends import Inverted, quotient, short
-from formulas import Formulas, bounds, values
+from ends import Inverted, quotient, short, spread_fits
+from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
 from relation import Broken, Open, step, whole
-from selected import AGGREGATE, compare, named, statements
+from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
+MARKED = {"columns", "cells", "formulas", "quantiles"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
 
@@ -54,27 +55,22 @@ class Tables:
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
-        every, plan = statements(self.text), self.question["plan"]
-        while "filter" in plan:
-            plan = plan["of"]
-        own = self.statistics if "scan" in plan else [[each[0], None] for each in self.statistics]
-        quantiles = sorted(self.question["quantiles"], key=text) if "scan" in plan else None
+        words_, plan = lowered(self.text), self.question["plan"]
+        every = statements(words_)
+        called = Spoken(self.statistics, sorted(self.question["quantiles"], key=text), plan, words_)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):
             heads = [str(each["name"]) for each in table["columns"]]
             words = named(heads, items)
-            trees = {place: ["statistic", number] for place, number, _ in (told or {}).get("columns", [])}
+            trees = {place: self.multiple(words[place], *more) for place, *more in (told or {}).get("columns", [])}
             trees |= dict((told or {}).get("formulas", []))
-            trees |= {
-                place: ["quantile", quantiles and quantiles[one][0][0]]
-                for place, one, _ in (told or {}).get("quantiles", [])
-            }
+            trees |= {place: ["quantile", one] for place, one, _ in (told or {}).get("quantiles", [])}
             cells = self.cells(told, len(table["rows"]))
             for place, (head, said) in enumerate(zip(heads, words, strict=True)):
                 try:
                     if place in trees:
-                        compare(trees[place], said, own)
+                        called.compare(trees[place], said)
                     elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
                         raise Open("nothing tells what it is computed by")
                     elif told is not None and not self.keys.holds(said, [row[place] for row in table["rows"]], cells):
@@ -82,6 +78,14 @@ class Tables:
                 except (Open, Broken) as problem:
                     raise type(problem)(f"{head}: {problem}") from None
         return "columns are called, and computed, as the text of the query says"
+
+    def multiple(self, words: list[str], statistic: int, times: str) -> Any:
+        """A multiple of a statistic as a tree, by the number that the text has; it may multiply inside of the sum."""
+        factor = self.factor(statistic, ratio(times))
+        if factor == 1 or (self.statistics[statistic][0] == "sum" and factor == summed_times(words)):
+            return ["statistic", statistic]
+        over = factor not in self.formulas.literals
+        return ["/" if over else "*", ["statistic", statistic], ["number", as_ratio(1 / factor if over else factor)]]
 
     def intervals(self) -> str:
         """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
@@ -113,8 +117,8 @@ class Tables:
             for one, name in ((self.column, "columns"), (self.formula, "formulas"), (self.quantile, "quantiles"))
             for place, *more in told_.get(name, [])
         ]
-        if told is not None and not columns:
-            raise Broken("a table is marked as showing noisy numbers, but shows none")
+        if told is not None and (not columns or not {"columns", "cells"} <= set(told) <= MARKED):
+            raise Broken("a table is marked as showing noisy numbers, but shows none, or has unknown members")
         cells = self.cells(told, len(rows))
         is_key = [each["kind"] == "key" for each in table["columns"]]
         names = [str(each["name"]) for each in table["columns"]]
@@ -151,9 +155,7 @@ class Tables:
         statistic, times = whole(named[0]), ratio(named[1])
         if "bounds" in table["columns"][place]:
             raise Broken("a noisy number has no bounds")
-        kind, *more = self.statistics[statistic]
         name = str(table["columns"][place]["name"])
-        step = times / (whole(more[2]) if kind == "sum" else 1)  # a sum is counted in grains, of a grid
         noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
         laws = [self.drawn[one, statistic][1] for one, _ in cells]
         shown = [row[place] for row in table["rows"]]
@@ -165,17 +167,29 @@ class Tables:
         ends = [row[place] for row in table["intervals"]]
         if not all(self.interval(*each, times) for each in zip(ends, bounds, told, strict=True)):
             raise Broken(f"the confidence intervals of {name} do not match its noise")
-        # By how much, and in which order it was computed, is said in the text, which is not read.
-        known = 1 in step.as_integer_ratio() if kind == "sum" else step == 1
+        factor = self.factor(statistic, times)
+        known = factor == 1 or {factor, 1 / factor} & set(self.formulas.literals)
         return [] if known and exact else [name]
+
+    def factor(self, statistic: int, times: Fraction) -> Fraction:
+        """By how much a count or a sum is multiplied, in its own units; of a sum of several columns, in any of theirs.
+
+        A sum is counted in grains, of the grid of what is summed.
+        """
+        kind, *more = self.statistics[statistic]
+        if kind != "sum":
+            return times
+        times, own = times / whole(more[2]), self.formulas.steps_of(more[0])
+        return Fraction(1) if times in own else times / max(own)
 
     def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""
         tree, name = self.formulas.read(named[0]), str(table["columns"][place]["name"])
-        limits: list[float] | None = list(bounds(tree))
-        if limits[0] == limits[1] or not all(map(math.isfinite, limits)):
-            limits = None
+        least, most = bounds(tree)
+        limits = [least, most] if least != most and math.isfinite(least) and math.isfinite(most) else None
         if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
+            if named[0][0] in AGGREGATES and self.doubt == DIGITS_AT:
+                raise Broken(f"the bounds of {name} do not follow from its formula")
             raise Open("its digits or its bounds are not those that follow from its formula here")
         forms, rows = quotient(tree), zip(cells, table["rows"], table["intervals"], strict=True)
         for (one, group), row, ends in rows:
@@ -188,7 +202,11 @@ class Tables:
 
             if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
                 raise Broken(f"the numbers of {name} do not follow from the measured ones")
-            if forms is None or name in self.apart:
+            kind = named[0][0]
+            if kind in AGGREGATES and kind != "average":
+                if row[place] is not None and not spread_fits(tree, noisy, ends[place], sample=kind.endswith("samp")):
+                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
+            elif forms is None or name in self.apart:
                 self.apart |= {name: None}
             elif row[place] is not None:
                 try:
@@ -207,7 +225,9 @@ class Tables:
         told = {"type": grid} if grid in ("date", "timestamp") else {"type": "decimal", "step": grid}
         plain = self.keys.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and told.get("step") != as_ratio(step(plain)):
-            raise Broken("a quantile in other units than those of its column")
+            self.formulas.other_units(
+                ratio(grid) / step(plain) if told["type"] == "decimal" else Fraction(0), "quantile"
+            )
         if (grid == told["type"] and grid not in self.keys.types(of)) or (
             grid != told["type"] and ratio(grid) not in self.formulas.steps
         ):

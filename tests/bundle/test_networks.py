@@ -293,14 +293,14 @@ def test_a_ladder_that_covers_less_than_one_edge(tmp_path):
 def rungs_of(content):
     """The rule of the checker that stands alone for the ladders of a release; of one with other parts, where given."""
     rules()
-    release, programs = content.release, importlib.import_module("programs")
+    release, networks = content.release, importlib.import_module("networks")
     stored, taken = json.loads(content.payloads[release]), [step["event"] for step in content.steps]
     drawn = [json.loads(content.payloads[f"{release}.{number}"]) for number in range(1, len(taken) + 1)]
     reserved = events.to_data(content.event)
 
     def climbed(*, first=taken[0], last=taken[-1], noisy=drawn[0]["noisy"], **shape):
         told = [first, *taken[1:-1], last]
-        programs.climbed(stored["shape"] | shape, told, [{"noisy": noisy}, *drawn[1:]], reserved)
+        networks.check_ladders(stored["shape"] | shape, told, [{"noisy": noisy}, *drawn[1:]], reserved)
 
     return climbed
 

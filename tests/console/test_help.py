@@ -138,7 +138,7 @@ def test_the_manual_is_searched(clinic):
 
 def test_the_wheel_is_to_have_the_manual():
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"] == {"docs": "discreet/docs"}
+    assert wheel["force-include"] == {"docs": "discreet/docs", "verify": "discreet/verify"}
     assert manual_pages.folder() == ROOT / "docs"
 
 

@@ -12,6 +12,7 @@ from discreet.cli.main import call
 from discreet.errors import BudgetExceeded, LedgerFault, QueryFailed
 from discreet.graph.graph_shape import NAMES
 from discreet.graph.graph_statistics import Triangles
+from discreet.kernel.program import step_digest
 from graph.friends import EDGES, LINKS, NODES, PEOPLE, TEXT, columns, edges, make, make_persons, write
 
 
@@ -323,7 +324,9 @@ def test_a_release_holds_noisy_numbers_and_public_facts_alone(friends):
     made = friends.graph("friends").stats(epsilon="0.7", fresh=True)
     stored = [json.loads(friends.ledger.answer(made.release))]
     stored += [json.loads(friends.ledger.answer(step.id)) for step in friends.ledger.reservation(made.release).steps]
-    assert [set(each) for each in stored[1:]] == [{"noisy"}] * 3
+    assert [set(each) for each in stored[1:]] == [{"noisy", "of"}] * 3
+    taken = friends.ledger.reservation(made.release).steps
+    assert [step_digest(each["of"]) for each in stored[1:]] == [step.of for step in taken]
     assert stored[0]["kind"] == "graph" and "noisy" not in stored[0]
     told = friends.recall(made.release)
     assert told.kind == "graph" and told.words == "statistics of a network" and not told.is_readable

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.answers.workload import batch_quote
 from discreet.bundle import bundle_files
+from graph import friends
 from verify import world
 from verify.forger import forged
 from verify.forging import verdicts
@@ -62,34 +63,48 @@ def honest(bundles):
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
-    """Bundles of what takes steps from a reservation, of projects of their own: what is spent decides on the noise."""
-    with state_in(tmp_path_factory.mktemp("state") / "here"):
-        rows = world.rows_project(tmp_path_factory.mktemp("rows") / "p")
-        persons = world.persons_project(tmp_path_factory.mktemp("persons") / "p")
-        found = {
-            "ranges": (rows, rows.ranges("patients", "age", epsilon=0.5).release),
-            "ranges of persons": (persons, persons.ranges("stays", "nights", epsilon=0.5).release),
-            "binary": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="binary").release),
-            "identity": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="identity", fresh=True).release),
-            "adaptive": (rows, rows.ranges("patients", "age", epsilon=0.25, strategy="adaptive", fresh=True).release),
-            "marginals": (rows, rows.marginals("patients", ["sex", "disease"], epsilon=0.5).release),
-        }
-        plan = persons.folder / "plan.toml"
-        plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
-        found |= {
-            "adaptive of persons": (persons, persons.ranges("stays", "nights", epsilon=1, strategy="adaptive").release),
-            "marginals of persons": (persons, persons.marginals("visits", ["ward", "weight"], epsilon=0.5).release),
-            "publication of persons": (persons, persons.publish(plan, epsilon=1).release),
-            "model of persons": (
-                persons,
-                persons.synthesize("visits", epsilon=1, columns=["sex", "town"], rows_only=True).card.release,
-            ),
-            "whole persons": (persons, persons.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release),
-            "description": (rows, rows.describe("patients", epsilon=1).release),
-            "description of persons": (persons, persons.describe("visits", epsilon=1).release),
-            "model": (
-                rows,
-                rows.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release,
-            ),
-        }
-        return {name: bundle_files.make_bundle(project, id_) for name, (project, id_) in found.items()}
+    """Bundles of what takes steps from a reservation, each with its projects to itself."""
+    return Programs(tmp_path_factory)
+
+
+#: Releases of the clinic that take steps from a reservation: each returns its id.
+OF_ROWS = {
+    "ranges": lambda project: project.ranges("patients", "age", epsilon=0.5).release,
+    "binary": lambda project: project.ranges("patients", "age", epsilon=0.25, strategy="binary").release,
+    "identity": lambda project: project.ranges("patients", "age", epsilon=0.25, strategy="identity").release,
+    "adaptive": lambda project: project.ranges("patients", "age", epsilon=0.25, strategy="adaptive").release,
+    "marginals": lambda project: project.marginals("patients", ["sex", "disease"], epsilon=0.5).release,
+    "description": lambda project: project.describe("patients", epsilon=1).release,
+    "model": lambda project: (
+        project.synthesize("patients", epsilon=1, columns=["sex", "smoker", "disease", "age"]).card.release
+    ),
+}
+
+
+#: Releases of a network, whose edges are units.
+NETWORKS = {
+    "network": lambda project: project.graph("friends", nodes="people", by="colour").stats(epsilon=1).release,
+    "model of a network": lambda project: project.graph("friends").synth(epsilon=1).card.release,
+}
+
+
+class Programs(dict):
+    """Each made when a test first wants it, in a project of its own: what is spent decides on the noise."""
+
+    def __init__(self, factory):
+        super().__init__()
+        self.factory = factory
+
+    def __missing__(self, name):
+        folder = self.factory.mktemp("program") / "p"
+        with state_in(self.factory.mktemp("state") / "here"):
+            if name in NETWORKS:
+                project, release = friends.make(folder), NETWORKS[name]
+            elif name in OF_ROWS:
+                project, release = world.rows_project(folder), OF_ROWS[name]
+            elif name == "undeclared":
+                project, release = world.undeclared_project(folder), world.PROGRAMS["all columns"]
+            else:
+                project, release = world.persons_project(folder), world.PROGRAMS[name]
+            self[name] = bundle_files.make_bundle(project, release(project))
+        return self[name]

@@ -67,11 +67,7 @@ def _fitted(documents):
     own, asked = stored(plan), proof["question"]
     own["event"] = plan["event"]
     store(plan, own)
-    sets, keys, statistics, quantiles = (
-        sorted(asked[name], key=measured.text) for name in ("sets", "keys", "statistics", "quantiles")
-    )
-    groups = checker().digest([asked["plan"], sets, keys, asked["top"]])
-    plan["question"] = groups[:16] + checker().digest([groups, statistics, quantiles])
+    plan["question"] = measured.question_digest(asked)
     events = {plan["release"]: plan["event"]}
     events |= {one: json.loads(plan["payloads"][one])["event"] for one in own["also"]}
     proof["losses"] = {name: measured.as_text(measured.loss(event)) for name, event in events.items()}

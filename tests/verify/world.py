@@ -81,6 +81,12 @@ ROWS = {
     "key left out": "SELECT disease, count(*) AS n FROM patients WHERE age > 9 GROUP BY disease, smoker",
     "average": "SELECT sex, avg(age) AS a, count(*) AS n FROM patients GROUP BY sex",
     "deviation": "SELECT stddev(age) AS d FROM patients",
+    "variance": "SELECT var_pop(age) AS v FROM patients WHERE age > 24",
+    "ratio": "SELECT sex, sum(age) / count(*) AS r, count(*) AS n FROM patients WHERE age > 21 GROUP BY sex",
+    "share": "SELECT sex, 100.0 * count_if(smoker) / count(*) AS s FROM patients WHERE age > 22 GROUP BY sex",
+    "other units": "SELECT avg(age / 10) AS a FROM patients WHERE age > 28",
+    "no division by 0": "SELECT sum(age) / nullif(count(*), 0) AS a FROM patients WHERE age > 29",
+    "multiples": "SELECT count(*) * 3 AS n, sum(age) / 10 AS s FROM patients WHERE age > 27 AND age < 7 * 13",
     "sets": "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker)",
     "sets apart": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 11 GROUP BY GROUPING SETS ((sex), (smoker))",
     "sets of some rows": "SELECT sex, smoker, count(*) AS n FROM patients WHERE age > 12 GROUP BY CUBE (sex, smoker) ORDER BY n DESC LIMIT 1",
@@ -120,6 +126,7 @@ PERSONS = {
         "LEFT JOIN (SELECT id, count(nights) AS n FROM stays GROUP BY id) t ON v.id = t.id GROUP BY v.sex"
     ),
     "counted": "SELECT sum(n + 1) AS n, avg(n) AS m FROM (SELECT id, count(sex) AS n FROM visits GROUP BY id)",
+    "called otherwise": "SELECT avg(x.price) AS a FROM (SELECT id, cost AS price FROM visits WHERE cost > 6) AS x",
     "towns": "SELECT town, count(*) AS n FROM visits GROUP BY town",
     "top": "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1",
     "bins": "SELECT weight, count(*) AS n FROM visits GROUP BY weight",
@@ -145,6 +152,57 @@ PERSONS = {
 PUBLIC = (
     "SELECT w.floor, count(*) AS n, sum(w.floor) AS s FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.floor"
 )
+
+
+JOINED = "visits v JOIN stays s ON v.id = s.id"
+
+
+def _publication(project):
+    plan = project.folder / "plan.toml"
+    plan.write_text('table = "visits"\nattributes = ["sex"]\n[hierarchy]\ncolumns = ["ward"]\n')
+    return project.publish(plan, epsilon=1).release
+
+
+def _comparison(project):
+    model = project.synthesize("visits", epsilon=1, columns=["sex", "ward", "weight"], rows_only=True)
+    return project.compare(model, epsilon=0.5).release
+
+
+def _batch(project):
+    texts = [f"SELECT sum(v.cost) AS n FROM {JOINED} WHERE s.nights < {nights}" for nights in (3, 7, 12, 20)]
+    return project.batch(";".join([*texts, f"SELECT avg(s.nights) AS a FROM {JOINED}"]), epsilon=1)[0].id
+
+
+#: Releases of the hospital that take steps from a reservation: each returns its id.
+PROGRAMS = {
+    "ranges of persons": lambda project: project.ranges("stays", "nights", epsilon=0.5).release,
+    "adaptive of persons": lambda project: project.ranges("stays", "nights", epsilon=1, strategy="adaptive").release,
+    "marginals of persons": lambda project: project.marginals("visits", ["ward", "weight"], epsilon=0.5).release,
+    "publication of persons": _publication,
+    "model of persons": lambda project: (
+        project.synthesize("visits", epsilon=1, columns=["sex", "town"], rows_only=True).card.release
+    ),
+    "whole persons": lambda project: project.synthesize("visits", epsilon=1, columns=["sex", "town"]).card.release,
+    "description of persons": lambda project: project.describe("visits", epsilon=1).release,
+    "persons in time": lambda project: (
+        project.synthesize("visits", epsilon=4, columns=["ward", "sex", "day", "seen"], time="day").card.release
+    ),
+    "all columns": lambda project: project.synthesize("visits", epsilon=4, rows_only=True).card.release,
+    "comparison": _comparison,
+    "ranges by groups": lambda project: (
+        project.ranges("visits", "weight", epsilon=0.5, by=["ward"], where="sex = 'F'").release
+    ),
+    "batch of persons": _batch,
+}
+
+
+def undeclared_project(folder):
+    """Visits whose numbers have no bounds: what is released of them finds them first."""
+    project = persons_project(folder)
+    path = project.folder / "discreet.toml"
+    text = path.read_text().replace("low = 0\nhigh = 50\nstep", "step").replace("low = 0\nhigh = 200\nbins = 4\n", "")
+    path.write_text(text)
+    return discreet.open(project.folder)
 
 
 def rows_project(folder, **more):

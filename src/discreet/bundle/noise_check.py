@@ -15,6 +15,7 @@ derived is not checked, and says so.
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,10 +38,11 @@ from discreet.bundle.networks import KINDS as NETWORKS
 from discreet.bundle.networks import counted_of
 from discreet.bundle.program_replay import ProgramReplay, ReplayMismatch
 from discreet.bundle.verification_report import BundleCheck
+from discreet.errors import DiscreetError
 from discreet.graph.expected_events import expected_events
 from discreet.graph.private_trait import declared_labels
 from discreet.kernel.person_table import WEIGHT
-from discreet.kernel.program import step_digest
+from discreet.kernel.program import content_digest, step_digest, unpack_contents
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
 from discreet.mechanisms.weighted_threshold import is_covered
@@ -223,6 +225,7 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     steps = [json.loads(payloads[f"{release}.{number}"]) for number in numbers]
     if set(payloads) != {release, *(f"{release}.{number}" for number in numbers)}:
         raise ReplayMismatch("the bundle stores something that no step drew")
+    _check_contents(plan, stored, steps)
     if kind == BATCH:
         queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
         return replay_batch(plan, ProgramReplay(plan, schema, event), event, queries)
@@ -248,6 +251,40 @@ def _check_program(plan: Mapping[str, Any]) -> str:
     raise _NotChecked(f"the sensitivity of the measurements is not derived for a release of kind {kind!r}")
 
 
+def _check_contents(plan: Mapping[str, Any], stored: Mapping[str, Any], drawn: Sequence[Any]) -> None:
+    """What a release says its steps measured has the digests that were charged. Earlier versions did not say it."""
+    digests = [step["of"] for step in plan["steps"]]
+    try:
+        if "contents" in stored and [content_digest(each) for each in unpack_contents(stored["contents"])] != digests:
+            raise ReplayMismatch("the steps measured something other than the release says")
+        for each, digest in zip(drawn, digests, strict=True):
+            if isinstance(each, Mapping) and "of" in each and step_digest(each["of"]) != digest:
+                raise ReplayMismatch("a step measured something other than it says")
+    except (ValueError, LookupError, TypeError, zlib.error) as problem:
+        raise ReplayMismatch("what the steps measured cannot be read") from problem
+
+
+def step_contents(plan: Mapping[str, Any]) -> str | None:
+    """What the steps of ranges and batches measured, as text: of others their releases store it, or nobody knows it.
+
+    None where the steps do not follow from the plan: then a checker has their digests alone.
+    """
+    kind, event = str(plan["kind"]), events.from_data(plan["event"])
+    if kind not in ("ranges", BATCH) or not isinstance(event, ReservationEvent):
+        return None
+    payloads, release = plan["payloads"], plan["release"]
+    program = ProgramReplay(plan, schema_of(plan["table"], plan["schemas"]), event)
+    try:
+        if kind == BATCH:
+            queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
+            replay_batch(plan, program, event, queries)
+        else:
+            _replay_steps(kind, program, json.loads(payloads[release]))
+    except (ReplayMismatch, DiscreetError, ValueError, LookupError, TypeError):
+        return None
+    return program.content_text()
+
+
 def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> str:
     """What holds all that its steps are made by: every one is made again, but for the draw."""
     schema = program.version.schema
@@ -261,7 +298,8 @@ def _replay_steps(kind: str, program: ProgramReplay, stored: dict[str, Any]) -> 
             raise ReplayMismatch("the description of the ranges' strategy does not follow from the strategy")
         read_or_measure(program, stored, ruler)
     elif kind == "description":
-        if stored != {"kind": kind, "steps": len(program.stored_steps), "columns": len(schema.columns)}:
+        own = {name: each for name, each in stored.items() if name != "contents"}
+        if own != {"kind": kind, "steps": len(program.stored_steps), "columns": len(schema.columns)}:
             raise ReplayMismatch("the description is of other columns, or has another number of steps")
         repeat_description(program)
     else:

@@ -40,14 +40,14 @@ _SUMMARIES = {
     "marginals": {"kind", "columns", "parts", "shares"},
     "publish": {"kind", "levels", "called", "cells"},
     "batch": {"kind", "texts", "groups", "grids", "region", "steps", "words"},
-    "model": {"kind", "model", "steps", "tables", "table_versions"},
-    "comparison": {"kind", "steps"},
-    "description": {"kind", "steps", "columns"},
+    "model": {"kind", "model", "steps", "tables", "table_versions", "contents"},
+    "comparison": {"kind", "steps", "contents"},
+    "description": {"kind", "steps", "columns", "contents"},
     "graph": {"kind", "statistics", "unit", "shape"} | _NODES,
     "graph model": {"kind", "unit", "recipe", "notes"} | _NODES,
 }  # fmt: skip
 #: Of these, what is a text.
-_TEXTS = ("column", "name", "words", "model", "unit", "where", "meaning", "cut")
+_TEXTS = ("contents", "column", "name", "words", "model", "unit", "where", "meaning", "cut")
 _INSIDE = {
     "called": {"numbers", "columns", "labels", "codes"},
     "cells": {"places", "attributes", "levels"},
@@ -208,7 +208,8 @@ def _check_step(data: Any) -> None:
     elif "parts" in data:
         read_measurement(data)
     else:
-        _refuse_unknown_members(data, {"noisy", "beside"} if "noisy" in data else {"chosen"}, "the result of a step")
+        allowed = {"noisy", "beside", "of"} if "noisy" in data else {"chosen", "of"}
+        _refuse_unknown_members(data, allowed, "the result of a step")
         _check_step(data.get("noisy", data.get("chosen", ())))
         if data.get("beside") is not None:
             _check_strategy(data["beside"])

@@ -32,6 +32,7 @@ class ProgramReplay(Program):
         self._event = event
         self._spent = []
         self.shares = {}
+        self._contents = []
         self._plan = Scan(table=schema.table, version=number)
         unit_reach = reach(self._plan, {schema.table: schema})
         self.moves = sensitivity(RowCount(), unit_reach, touched=unit_reach.rows)
@@ -70,6 +71,7 @@ class ProgramReplay(Program):
         if stored_step["of"] != digest or stored_step["number"] != number:
             raise ReplayMismatch(f"step {number} measured something other than the release says")
         self._spent.append(events.loss(event))
+        self._contents.append(of)
         return json.loads(self._payloads[f"{self.id}.{number}"])
 
     def end(self) -> None:

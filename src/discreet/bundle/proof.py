@@ -5,7 +5,8 @@
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
     shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
-    steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured
+    steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured;
+                contents: of ranges and batches what each step measured, as JSON text
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
 It is a function of the plan, the claims and the ledger's position, which the manifest holds: nothing is told here that
@@ -26,6 +27,7 @@ from discreet.bundle.answer_replay import schema_of
 from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
 from discreet.bundle.formula_data import FormulaTelling, quantile_data
+from discreet.bundle.noise_check import step_contents
 from discreet.kernel.measurement import Measurement
 from discreet.sql.group_keys import declared_axis
 
@@ -67,8 +69,13 @@ def proof_of(
 
 
 def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The steps of a program; of tables of declared columns also their axes: a step's digest follows from them."""
+    """The steps of a program; of tables of declared columns also their axes, of others all that their steps measured.
+
+    A step's digest follows from either.
+    """
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
+    if (contents := step_contents(plan)) is not None:
+        return steps | {"contents": contents}
     stored = json.loads(plan["payloads"][plan["release"]])
     cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
     names = [*cells.get("places", ()), *cells.get("attributes", ())]
@@ -129,7 +136,7 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
 def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
     """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
     if "shown" not in proof:
-        return {name: each for name, each in proof.items() if name != "axes"}
+        return {name: each for name, each in proof.items() if name not in ("axes", "contents")}
     names = ("columns", "cells")
     shown = [
         None if table is None or not table["columns"] else {name: table[name] for name in names}

@@ -31,7 +31,10 @@ from discreet.plan.price import event_of
 
 
 class GraphSteps:
-    """Draws steps of a reservation from one network. `counted`: a table whose persons are its nodes, where given."""
+    """Draws steps of a reservation from one network. `counted`: a table whose persons are its nodes, where given.
+
+    Each step stores what it measured beside its numbers: public facts, of which the ledger has a digest.
+    """
 
     def __init__(self, steps: ReservationSteps, source: GraphSource, *, counted: Version | None = None) -> None:
         if steps.version != source.version:
@@ -57,7 +60,8 @@ class GraphSteps:
                 curator.add_noise(law, values, own)
                 for (_, law), values, own in zip(parts, exact_values, moves, strict=True)
             ]
-            return {"noisy": [pack_integers(values) for values, _ in drawn]}, compose([event for _, event in drawn])
+            noisy = [pack_integers(values) for values, _ in drawn]
+            return {"noisy": noisy, "of": of}, compose([event for _, event in drawn])
 
         of = {"network": [statistic.to_data() for statistic, _ in parts], "of": self.source.to_data()}
         event = compose([event_of(law, own) for (_, law), own in zip(parts, moves, strict=True)])
@@ -76,7 +80,7 @@ class GraphSteps:
 
         def draw(curator: Curator) -> tuple[Any, Event]:
             noisy, event = curator.choose(ladder, count.apply(self._exact_graph(curator)))
-            return {"noisy": [noisy]}, event
+            return {"noisy": [noisy], "of": of}, event
 
         of = {"climbed": count.to_data(), "of": self.source.to_data()}
         if isinstance(ladder, FlooredLadder):
@@ -91,7 +95,7 @@ class GraphSteps:
         def draw(curator: Curator) -> tuple[Any, Event]:
             exact_scores = limits.exact_scores(self._exact_graph(curator))
             place, event = curator.choose(limits.mechanism(), exact_scores)
-            return {"chosen": limits.candidates[place]}, event
+            return {"chosen": limits.candidates[place], "of": of}, event
 
         of = {"limits": limits.to_data(), "of": self.source.to_data()}
         return int(self.steps.step(of, limits.mechanism().event(), draw, word="selecting")["chosen"])
@@ -110,7 +114,7 @@ class GraphSteps:
         def draw(curator: Curator) -> tuple[Any, Event]:
             exact_persons = len(curator.persons(counted).exact_rows)
             noisy, event = curator.add_noise(law, np.array([exact_persons], dtype=np.int64), ONE)
-            return {"noisy": noisy.tolist()}, event
+            return {"noisy": noisy.tolist(), "of": of}, event
 
         of = {"persons": [counted.table, counted.number]}
         return int(self.steps.step(of, event_of(law, ONE), draw)["noisy"][0])

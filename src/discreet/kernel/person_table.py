@@ -239,6 +239,7 @@ class PersonProgram(Program):
     ) -> None:
         super().__init__(program._curator, program.version, program.id)
         self._spent = program._spent
+        self._contents = program._contents
         self.shares = program.shares
         self._reader = reader
         self._columns = tuple(columns)

@@ -15,9 +15,11 @@ ledger and draws only what was never stored.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -40,6 +42,7 @@ from discreet.plan import relation
 from discreet.plan.cell_statistics import RowCount, Sum, statistic_data
 from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
+from discreet.plan.inquiry import question_digest
 from discreet.plan.price import Price, event_of
 from discreet.plan.relation import Filter, Plan, Scan, scans
 from discreet.plan.stability import UnitReach, reach, reach_by_keys, sensitivity
@@ -91,6 +94,10 @@ class AddedRows:
         return {"plan": relation.to_data(self.plan), "statistic": statistic_data(self.statistic)}
 
 
+#: What the contents of a release's steps unpack to at most.
+MOST_BYTES = 2**26
+
+
 class ReservationSteps:
     """A reservation over one version of a declared table, and the next step of it.
 
@@ -109,6 +116,8 @@ class ReservationSteps:
         self._spent: list[events.Loss] = []
         #: What shares went to: describing, selecting, measuring.
         self.shares: dict[str, Fraction] = {}
+        #: What each step measured; its digest is what the ledger has of it.
+        self._contents: list[Any] = []
 
     @property
     def event(self) -> ReservationEvent:
@@ -124,6 +133,17 @@ class ReservationSteps:
     def steps(self) -> int:
         """How many steps were taken, in this run or read back."""
         return len(self._spent)
+
+    def contents(self) -> str:
+        """What all steps measured, of which the ledger has digests: public and noisy facts, packed as text.
+
+        Stored with a release, they let a checker derive how far a unit moves each step (verify/).
+        """
+        return base64.b64encode(zlib.compress(self.content_text().encode(), level=9)).decode()
+
+    def content_text(self) -> str:
+        """The same as it is, a list in JSON."""
+        return json.dumps(self._contents, sort_keys=True, separators=(",", ":"))
 
     @property
     def share_left(self) -> Fraction:
@@ -180,6 +200,7 @@ class ReservationSteps:
             ledger.store(step.id, json.dumps(noisy, separators=(",", ":")))
         before = self.share_left
         self._spent.append(loss)
+        self._contents.append(of)
         self.shares[word] = self.shares.get(word, Fraction(0)) + before - self.share_left
         return json.loads(ledger.answer(step.id))
 
@@ -242,7 +263,9 @@ class Program(ReservationSteps):
             parts, event = curator.draw(price, curator.tables(price, [self.version, *self._joined], publics or {}))
             return json.loads(Measurement(id=self.id, text="", parts=parts, event=event).to_text()), event
 
-        return Measurement.from_text(json.dumps(self.step({"run": question}, price.event, draw, word="describing")))
+        stored = self.step({"run": question}, price.event, draw, word="describing")
+        self._contents[-1:] = [{"run": question, "inquiry": price.inquiry.to_data()}]
+        return Measurement.from_text(json.dumps(stored))
 
     def linear(
         self,
@@ -311,6 +334,24 @@ class Program(ReservationSteps):
 def step_digest(of: Any) -> str:
     """What stands in the ledger for what a step measures."""
     return hashlib.sha256(json.dumps(of, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def unpack_contents(packed: str) -> Any:
+    """What `contents` wrote, of a sane size: it may come from anybody."""
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(base64.b64decode(packed, validate=True), MOST_BYTES)
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError("the contents of the steps are too long, or cut off")
+    return json.loads(text)
+
+
+def content_digest(content: Any) -> str:
+    """What the ledger has of a step with this content."""
+    if not isinstance(content, dict) or "inquiry" not in content:
+        return step_digest(content)
+    if set(content) != {"run", "inquiry"} or question_digest(content["inquiry"]) != content["run"]:
+        raise ValueError("a step asked something other than its content says")
+    return step_digest({"run": content["run"]})
 
 
 def noise_sd(event: ReservationEvent, *, most_rows: int, share: Fraction) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -114,9 +114,13 @@ class Inquiry:
 
     @cached_property
     def _question(self) -> str:
-        data = self.to_data()
-        groups = _hash([data["plan"], _sorted(data["sets"]), _sorted(data["keys"]), self.top])
-        return groups[:_GROUPS] + _hash([groups, _sorted(data["statistics"]), _sorted(data["quantiles"])])
+        return question_digest(self.to_data())
+
+
+def question_digest(data: Mapping[str, Any]) -> str:
+    """The hash of an inquiry that `to_data` wrote."""
+    groups = _hash([data["plan"], _sorted(data["sets"]), _sorted(data["keys"]), data["top"]])
+    return groups[:_GROUPS] + _hash([groups, _sorted(data["statistics"]), _sorted(data["quantiles"])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,7 +155,8 @@ def synthesize(
         total_sd=made.total_sd,
         constraints=request.constraints,
     )
-    program.finish(json.dumps({"kind": "model", "model": choice.kind, "steps": program.steps}))
+    summary = {"kind": "model", "model": choice.kind, "steps": program.steps, "contents": program.contents()}
+    program.finish(json.dumps(summary))
     progress("done", 1.0)
     return model
 

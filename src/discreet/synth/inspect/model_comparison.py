@@ -121,7 +121,7 @@ def compare(
     law = law_of(program, shares["worst"], ((worst,),))
     (noisy,) = measure_distances(cut, plan, ((worst,),), law)
     columns = _columns(cut, column_plan(model), shares["columns"]) if "columns" in shares else ()
-    program.finish(json.dumps({"kind": "comparison", "steps": program.steps}))
+    program.finish(json.dumps({"kind": "comparison", "steps": program.steps, "contents": program.contents()}))
     return Comparison(
         release=program.id,
         epsilon=epsilon,

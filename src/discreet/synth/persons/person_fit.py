@@ -214,7 +214,8 @@ def fit_persons(
         ),
     )
     model = assemble(card, columns, order, version, layout, made, chain, choice)
-    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps}))
+    summary = {"kind": "model", "model": PERSONS, "steps": program.steps, "contents": program.contents()}
+    program.finish(json.dumps(summary))
     progress("done", 1.0)
     return model
 

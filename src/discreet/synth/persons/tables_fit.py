@@ -140,7 +140,8 @@ def fit_tables(
         "tables": [version.table for version in session.joined],
         "table_versions": [version.number for version in session.joined],
     }
-    program.finish(json.dumps({"kind": "model", "model": PERSONS, "steps": program.steps, **joined}))
+    summary = {"kind": "model", "model": PERSONS, "steps": program.steps, "contents": program.contents()}
+    program.finish(json.dumps(summary | joined))
     progress("done", 1.0)
     return model
 

@@ -72,7 +72,8 @@ def describe(terms: ReservationTerms, session: Session, *, fresh: bool = False) 
         plan = replace(plan_of(session.version, event, terms.epsilon), notes=plan.notes)
     program = Program(session.curator, session.version, id_)
     description = _Drawing(program=program, plan=plan).description(cached=is_repeat)
-    program.finish(json.dumps({"kind": "description", "steps": program.steps, "columns": len(plan.columns)}))
+    summary = {"kind": "description", "steps": program.steps, "columns": len(plan.columns)}
+    program.finish(json.dumps(summary | {"contents": program.contents()}))
     return description
 
 

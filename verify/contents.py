@@ -1,0 +1,197 @@
+"""What the steps of a program measured: stored beside them, and held against the digests that were charged.
+
+A row lies in one cell of each table by axes, whatever these are: so the rules ask how many rows, or how much weight, a
+unit has in all, and how many tables there are. A choice has scores that move by a weight for each row; its mechanism
+divides by that, as a quantile's does.
+"""
+
+import base64
+import zlib
+from json import loads
+from math import prod
+from typing import Any
+
+from measured import Steps, closed, digest, moves, noise_of, numbers, parted, question_digest, text
+from members import check_question, check_relation
+from networks import check_ladder, check_network, check_numbers
+from programs import size_of
+from relation import Broken, Node, Open, Relation, derive, unit, whole
+from strategies import check_strategies, law_of
+
+#: What all rows of a person weigh together, where they are weighted; what is made of persons, and how far one moves it.
+WEIGHT = 5_040
+PERSONS = {"RecordProgram": 1, "StepProgram": WEIGHT, "RowProgram": WEIGHT}
+TABLE = {"axes", "groups", "coarser", "persons"}
+KINDS = {
+    "run": {"run", "inquiry"},
+    "measure": {"measure"} | TABLE,
+    "linear": {"linear", "axes", "rows", "added"},
+    "choose": {"choose", "weight"} | TABLE,
+    "distances": {"distances", "parts"} | TABLE,
+    "network": {"network", "of"},
+    "climbed": {"climbed", "of", "floor"},
+    "counted": {"persons"},
+    "changes": {"changes", "persons"},
+    "earlier": {"earlier", "persons"},
+}
+MOST_BYTES = 2**26
+
+
+def unpacked(packed: str) -> str:
+    """A text that is stored compressed, in base 64, with nothing after it."""
+    unpacking, raw = zlib.decompressobj(), base64.b64decode(packed, validate=True)
+    try:
+        content = unpacking.decompress(raw, MOST_BYTES)
+    except zlib.error:
+        raise Broken("what the steps measured cannot be unpacked") from None
+    if not unpacking.eof or unpacking.unused_data or base64.b64encode(raw).decode() != packed:
+        raise Broken("what the steps measured is too long, cut off, or followed by something else")
+    return content.decode()
+
+
+def formatted(content: str) -> list[Any]:
+    """The contents of all steps, if their text is as Discreet writes it."""
+    contents = loads(content)
+    if text(contents) != content or not isinstance(contents, list):
+        raise Broken("what the steps measured is not formatted as Discreet formats it")
+    return contents
+
+
+def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: Node) -> str:
+    """Every step: its digest is that of its content, and its event that of noise on what moves so far."""
+    is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
+    laws = [stored["law"]] if stored.get("adaptive") is False else [grid["law"] for grid in stored.get("grids", [])]
+    for content, step, values in zip(contents, plan["steps"], drawn, strict=True):
+        (kind,) = KINDS.keys() & set(content) or {"counted"}
+        closed(content, KINDS[kind], "what a step measured")
+        events = parted(step["event"])
+        if kind != "run" and digest(content) != step["of"]:
+            raise Broken("a step measured something other than was charged")
+        if kind in ("network", "climbed") and not is_row:
+            raise Broken("edges of a network whose rows belong to persons")
+        if kind == "run":
+            check_run(content, step, values, plan)
+        elif kind == "linear":
+            check_linear(content, events, values, plan, stored)
+            if laws and text(list(map(law_of, events))) != text([laws.pop(0)] * len(events)):
+                raise Broken("the event of a strategy names another noise than its law")
+        elif kind == "counted":
+            check_numbers(events, values["noisy"], 1, 1, 1)
+        elif is_row and "persons" in content:
+            raise Broken("records of persons, where each row is a unit")
+        else:
+            made = content.get("persons", {}).get("of")
+            RULES[kind](content, events, values, rows if made is None else PERSONS[made])
+    return f"each step measured what was charged, with noise for {rows} rows per unit"
+
+
+def check_linear(content: Node, events: list[Node], values: Any, plan: Node, stored: Node) -> None:
+    """Strategies on a table: those that the content tells by digests are written whole beside it, or in the release."""
+    size = prod(map(size_of, content["axes"]))
+    written = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
+    _, rows = unit(plan["schemas"][plan["table"]]["declared"])
+    added = most_added(content["added"], plan["schemas"]) if "added" in content else rows
+    parts = zip(content["linear"], events, values["noisy"], strict=True)
+    check_strategies(list(parts), [each for each in written if each is not None], size, added)
+
+
+def check_run(content: Node, step: Node, values: Any, plan: Node) -> None:
+    """A question of its own: counts, bounds or keys, derived as those of an answer."""
+    inquiry = content["inquiry"]
+    closed(inquiry, {"plan", "sets", "statistics", "quantiles", "keys", "top"}, "a query")
+    check_question(inquiry)
+    if [digest({"run": content["run"]}), question_digest(inquiry)] != [step["of"], content["run"]]:
+        raise Broken("a step asked something other than was charged")
+    if text([values["id"], values["text"], values["also"], values["event"]]) != text(
+        [plan["release"], "", [], step["event"]]
+    ):
+        raise Broken("a step stores something other than it was charged for")
+    relation = related(inquiry["plan"], plan["schemas"], 1)
+    Steps(inquiry, relation).of(values, [{}] * len(values["parts"]))
+
+
+def sizes(content: Node) -> list[int]:
+    """How many cells each axis has, after its own were put together."""
+    pairs = list(zip(content["axes"], content["groups"], strict=True))
+    if any(len(group) != size_of(axis) for axis, group in pairs):
+        raise Broken("cells that are put together are not those of the axis")
+    return [merged(group) for _, group in pairs]
+
+
+def merged(group: list[Any]) -> int:
+    """How many cells there are after others were put together, each of which goes to one."""
+    if min(map(whole, group)) != 0:
+        raise Broken("cells that are put together have no numbers")
+    return int(max(group)) + 1
+
+
+def cells(own: Any, content: Node) -> int:
+    """How many cells a table by some axes has: as they are, or with fewer cells."""
+    size = sizes(content)
+    if own and isinstance(own[0], list):
+        axes, groups = own
+        if any(len(content["coarser"][number]) != size[axis] for axis, number in zip(axes, groups, strict=True)):
+            raise Broken("cells that are put together are not those of the axis")
+        return prod(merged(content["coarser"][number]) for number in groups)
+    if len(set(own)) < len(own):
+        raise Broken("a table by one axis twice")
+    return prod(size[whole(axis)] for axis in own)
+
+
+def check_tables(content: Node, events: list[Node], values: Any, rows: int) -> None:
+    """A row is in one cell of each table."""
+    if len(content["measure"]) != len(events) or len(values) != len(events):
+        raise Broken("the number of tables differs from the number of events")
+    for own, event, noisy in zip(content["measure"], events, values, strict=True):
+        if event != noise_of(event, rows, rows**2):
+            raise Broken(f"the noise covers fewer than {rows} rows per unit")
+        if len(numbers(noisy)) != cells(own, content):
+            raise Broken("the number of noisy numbers differs from the number of cells")
+
+
+def check_choice(content: Node, events: list[Node], values: Any, rows: int) -> None:
+    """One of some tables, by an exponential mechanism on how far each is from numbers that are public."""
+    if [event["kind"] for event in events] != ["exponential"] or whole(content["weight"]) < 1:
+        raise Broken("a choice that is not made by an exponential mechanism")
+    if not 0 <= whole(values) < len(content["choose"]):
+        raise Broken("a choice of something that was not offered")
+
+
+def check_distances(content: Node, events: list[Node], values: Any, rows: int) -> None:
+    """Sums of distances of tables from public numbers, in parts of a row: a row moves that of each table by one."""
+    far = [whole(content["parts"]) * rows * len(group) for group in content["distances"]]
+    check_numbers(events, values, len(far), sum(far), sum(each**2 for each in far))
+
+
+def check_persons(content: Node, events: list[Node], values: Any, rows: int) -> None:
+    """Numbers of persons of whom something is true: all, or those with several rows, and one for each fact."""
+    facts = [*content["changes"][0], *content["changes"][1]] if "changes" in content else content["earlier"]
+    check_numbers(events, values, 1 + len(facts), 1 + len(facts), 1 + len(facts))
+
+
+def related(node: Node, schemas: Node, fewest: int) -> Relation:
+    if '"public":' in text(node):
+        raise Open("a step joins a public table, which is not in the bundle")
+    return Relation(node, schemas, iter(()), fewest)
+
+
+def most_added(content: Node, schemas: Node) -> int:
+    """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term."""
+    closed(content, {"plan", "statistic"}, "what is added up")
+    check_relation(content["plan"])
+    relation = related(content["plan"], schemas, 0)
+    terms = derive(content["statistic"][1], relation.known) if content["statistic"][0] == "sum" else None
+    if content["statistic"][0] not in ("rows", "sum") or content["statistic"][3:4] not in ([], [1]):
+        raise Broken("cells of something that does not add up")
+    return moves(content["statistic"], relation.rows, 1, terms)["l1"]
+
+
+RULES = {
+    "network": check_network,
+    "climbed": check_ladder,
+    "measure": check_tables,
+    "choose": check_choice,
+    "distances": check_distances,
+    "changes": check_persons,
+    "earlier": check_persons,
+}

@@ -1,0 +1,132 @@
+"""Strategies: what is made of the cells of a table. How many numbers, and how far a row in each cell moves them."""
+
+from math import prod
+from typing import Any
+
+from measured import SIZES, hashed, noise_of, numbers, small
+from relation import Broken, Node, Open, whole
+
+
+def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
+    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
+    kind = told["kind"]
+    if kind == "identity":
+        return [(1, 1)] * small(told["size"])
+    if kind == "groups":
+        return [(1, 1)] * len(numbers(told["groups"]))
+    if kind == "levels":
+        weights = [whole(weight) for _, weight in told["levels"]]
+        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
+    if kind == "diagonal":
+        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
+    if kind == "matrix":
+        entries, cells = numbers(told["entries"]), small(told["cells"])
+        lines = [entries[place::cells] for place in range(cells)]
+        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
+    if kind == "merged":
+        inner = [*norms(told["inner"]), (0, 0)]
+        return [inner[place] for place in numbers(told["groups"])]
+    if kind == "stack":
+        if len(told["parts"]) > 100:
+            raise Open("a strategy with too many parts")
+        parts = [norms(part) for part in told["parts"]]
+        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
+    if kind != "product":
+        raise Open(f"an unknown kind of strategy: {kind}")
+    found = [(1, 1)]
+    for factor in map(norms, told["factors"]):
+        small(len(found) * len(factor))
+        found = [(one * left, two * right) for one, two in found for left, right in factor]
+    return found
+
+
+def law_of(event: Node) -> Node:
+    name = SIZES.get(event["kind"], "")
+    return {"kind": f"discrete-{event['kind']}", name: event[name]}
+
+
+def check_strategies(parts: list[tuple[Any, Node, Any]], written: list[Node], size: int, added: int) -> None:
+    """What strategies make of a table: each column says how far what is added to one cell moves them all.
+
+    parts: of each strategy its short form, its event and its noisy numbers. added: by a unit to all cells.
+    """
+    for short, event, noisy in parts:
+        cells, count, l1, l2_squared = reach(short, written)
+        if event != noise_of(event, added * l1, added**2 * l2_squared) or cells != size:
+            raise Broken("the sensitivity of a strategy does not follow from its columns and from what a unit adds")
+        if len(numbers(noisy)) != count:
+            raise Broken("the number of noisy numbers differs from the rows of a strategy")
+
+
+def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
+    """Of a strategy its cells, how many numbers it makes, and how far one row moves them: in sum, in squared length.
+
+    Unevenness: for each block of s cells a unit / s of the sum of |s count - sum|, which a row moves by 2 (s - 1). The
+    evenest partition is the least of sums in which a row is in one block.
+    """
+    if short[0] in ("unevenness", "evenest"):
+        size, blocks = (short if short[0] == "unevenness" else short[1])[1:]
+        if any(whole(block) < 2 or block & (block - 1) for block in blocks):
+            raise Broken("blocks whose sizes are not powers of two")
+        unit = max(blocks)
+        if short[0] == "evenest":
+            return size, 1, 2 * unit, 4 * unit**2
+        far = [2 * (unit - unit // block) for block in blocks]
+        padded = -(-size // unit) * unit
+        return size, sum(padded // block for block in blocks), sum(far), sum(each**2 for each in far)
+    strategy = described(short, written)
+    columns = norms(strategy)
+    return len(columns), made(strategy), max(one for one, _ in columns), max(two for _, two in columns)
+
+
+def described(short: Any, written: list[Any]) -> Node:
+    """A strategy as it is written whole, by its short form in what was charged."""
+    kind, *parts = short
+    if kind == "identity":
+        return {"kind": kind, "size": parts[0]}
+    if kind == "levels":
+        return {"kind": kind, "size": parts[0], "levels": parts[1]}
+    for strategy in written:
+        if shortened(strategy) == short:
+            return dict(strategy)
+    if kind == "merged":
+        return {"kind": kind, "groups": parts[0], "inner": described(parts[1], written)}
+    if kind == "product":
+        return {"kind": kind, "factors": [described(each, written) for each in parts[0]]}
+    raise Broken("a strategy that is not in the bundle")
+
+
+def shortened(strategy: Node) -> list[Any]:
+    """The short form of a strategy: long lists by their digests."""
+    kind = strategy["kind"]
+    if kind in ("identity", "levels"):
+        return [kind, strategy["size"], *([strategy["levels"]] if kind == "levels" else [])]
+    if kind == "groups":
+        return [kind, strategy["count"], hashed(numbers(strategy["groups"]))]
+    if kind == "diagonal":
+        return [kind, hashed(numbers(strategy["weights"]))]
+    if kind == "matrix":
+        entries = numbers(strategy["entries"])
+        return [kind, len(entries) // strategy["cells"], hashed(entries)]
+    if kind == "merged":
+        return [kind, numbers(strategy["groups"]), shortened(strategy["inner"])]
+    return [kind, [shortened(each) for each in strategy["parts" if kind == "stack" else "factors"]]]
+
+
+def made(strategy: Node) -> int:
+    """How many numbers a strategy makes."""
+    kind = strategy["kind"]
+    if kind == "identity":
+        return int(strategy["size"])
+    if kind == "levels":
+        return sum(-(-strategy["size"] // size) for size, _ in strategy["levels"])
+    if kind == "groups":
+        return whole(strategy["count"])
+    if kind == "diagonal":
+        return len(numbers(strategy["weights"]))
+    if kind == "matrix":
+        return len(numbers(strategy["entries"])) // whole(strategy["cells"])
+    if kind == "merged":
+        return made(strategy["inner"])
+    parts = [made(each) for each in strategy["parts" if kind == "stack" else "factors"]]
+    return sum(parts) if kind == "stack" else prod(parts)
