@@ -100,7 +100,12 @@ def test_answers_are_as_the_document_says(caller, name, mode):
     operation = OPERATIONS[name]
 
     @given(case=operation.as_strategy(generation_mode=mode))
-    @settings(max_examples=size(4 if mode is GenerationMode.POSITIVE else 1, 8), deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=size(4 if mode is GenerationMode.POSITIVE else 1, 8),
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     def fuzz(case):
         caller.call(case, number=next(numbers) if mode is GenerationMode.POSITIVE else 0)
 

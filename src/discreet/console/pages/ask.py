@@ -17,7 +17,8 @@ from discreet.console.jobs.release_json import without_infinities
 from discreet.console.jobs.stored_results import decode_releases
 from discreet.console.pages import query_builder, query_price, rehearsal_charts, release_view, vocabulary
 from discreet.console.pages.answer_address import shows_all_rows
-from discreet.console.pages.query_drafts import EPSILON, DraftStore, QueryDraft, SavedDraft
+from discreet.console.pages.me import current_person
+from discreet.console.pages.query_drafts import EPSILON, QueryDraft, SavedDraft, find_draft
 from discreet.console.pages.release_list import recall_release
 from discreet.console.render import csv_of
 from discreet.console.request_context import RequestContext
@@ -91,7 +92,7 @@ def send(context: RequestContext) -> HandlerResponse:
 
 def show_draft(context: RequestContext) -> HandlerResponse:
     """The editor with a question that was sent, its price as it is now, and what came of it."""
-    saved_draft = _drafts(context).find(context.params["draft"], person=context.visitor.name or "")
+    saved_draft = find_draft(context.people.drafts, context.params["draft"], current_person(context))
     if saved_draft is None:
         return _page(context, QueryDraft(sql="", key=secrets.token_urlsafe(18)), lost=True)
     if saved_draft.trouble is not None:
@@ -246,10 +247,6 @@ def _rehearse(
     return {**data, "charts": rehearsal_charts.charts_of(data, errors), "rows": data["rows"][:_GROUPS]}
 
 
-def _drafts(context: RequestContext) -> DraftStore:
-    return context.handle.singleton(DraftStore, DraftStore)
-
-
 def _save_draft(
     context: RequestContext,
     draft: QueryDraft,
@@ -258,8 +255,8 @@ def _save_draft(
     trouble: dict[str, Any] | None = None,
 ) -> Redirect:
     """To the page that shows a draft."""
-    saved_draft = SavedDraft(person=context.visitor.name or "", form=draft, rehearsal=rehearsal, trouble=trouble)
-    return Redirect(to=f"/ask/draft/{_drafts(context).keep(saved_draft)}")
+    saved_draft = SavedDraft(form=draft, rehearsal=rehearsal, trouble=trouble)
+    return Redirect(to=f"/ask/draft/{saved_draft.keep(context.people.drafts, current_person(context))}")
 
 
 def _page(
