@@ -6,6 +6,7 @@ send nothing. The last ten of a person stay in the console's file (`people/saved
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -22,12 +23,16 @@ EPSILON = "0.1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDraft:
-    """What stands in the form. `by`: whether a price or a width is told. choices: from which a query was built."""
+    """What stands in the form. `by`: whether a price or a width is told. column: the one that the width is for.
+
+    choices: from which a query was built.
+    """
 
     sql: str
     by: str = "epsilon"
     epsilon: str = EPSILON
     within: str = ""
+    column: str = ""
     confidence: str = "0.95"
     delta: str = ""
     rows: str = ""
@@ -49,8 +54,14 @@ class QueryDraft:
         )
 
     def key_of(self, query_request: QueryRequest) -> str:
-        """The form's key, for this question: sent twice it is one request, changed it is another."""
-        return f"{self.key}-{query_request.digest().hex()[:16]}"
+        """The form's key, for what it asks: sent twice it is one request, changed it is another.
+
+        A width for one column is part of what it asks, and the epsilon that follows from it is not: that may change
+        with the budget, and a form that is sent again must not be charged again.
+        """
+        column = self.column if query_request.within is not None else ""
+        meant = query_request.digest() + column.encode("utf-8", "surrogatepass")
+        return f"{self.key}-{hashlib.sha256(meant).hexdigest()[:16]}"
 
     def data(self) -> dict[str, Any]:
         names = (name for name in self.__slots__ if name != "choices")
