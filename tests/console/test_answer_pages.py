@@ -6,9 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from console.house import PASSWORD, Browser, world
+from console.house import ORIGIN, PASSWORD, Browser, World, world
+from discreet.console.app_state import open_state
 from discreet.console.pages import answer_comparison, release_view
 from discreet.console.pages.answer_comparison import both_hold, compare_releases
+from discreet.console.people.passwords import Passwords
+from discreet.console.settings import Settings
 from discreet.mechanisms.laplace import DiscreteLaplace
 
 BY_DISEASE = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -302,6 +305,36 @@ def test_what_was_refused_is_its_authors_alone(clinic):
     assert len(ann.get("/ask/history.json").json()["refused"]) == 2
     ann.post("/ask/history/forget")
     assert ann.get("/ask/history.json").json() == {"drafts": [], "refused": [], "most": 30}
+
+
+def test_drafts_outlive_a_restart_and_end_with_a_logout(tmp_path):
+    made = world(tmp_path / "clinic")
+    ann = made.browser("analyst")
+    form = {"by": "within", "within": "40", "confidence": "0.9", "build_table": "visits", "build_group": "month day"}
+    asked = [f"SELECT sum(cost) AS zzdraft FROM visits WHERE cost > {number}" for number in range(12)]
+    at = [ann.post("/ask", {**form, "sql": text, "act": "price"}).headers["location"] for text in asked[:-1]]
+    at.append(ann.post("/ask", {**form, "sql": asked[-1], "act": "rehearse"}).headers["location"])
+    pages = ann.get(at[-1]).text, ann.get(f"{at[-1]}.json").json()
+    assert pages[1]["rehearsal"]["rows"] and pages[1]["draft"]["choices"]["groups"][0] == "month day"
+    made.house.close()
+    house, _ = open_state(made.folder, Settings(origin=ORIGIN, grid_ms=1), log=made.folder.parent / "console.log")
+    house.people.passwords = Passwords(memory_kib=64, passes=1)
+    again = World(house=house, folder=made.folder, setup=None)
+    ann, owner = again.browser("analyst"), again.browser("owner")
+    after = ann.get(at[-1]).text, ann.get(f"{at[-1]}.json").json()
+    assert after[1]["rehearsal"] == pages[1]["rehearsal"] and after[1]["draft"] == pages[1]["draft"]
+    assert [ann.get(each).status_code for each in at] == [404, 404, *[200] * 10]  # the last ten
+    assert [each["sql"] for each in ann.get("/ask/history.json").json()["drafts"]] == asked[:1:-1]
+    assert "zzdraft" in ann.text("/")
+    for path in (at[-1], "/ask/history", "/"):  # nobody else's, owners included
+        assert "zzdraft" not in owner.get(path).text
+    assert owner.post("/logout").status_code == 303 and ann.get(at[-1]).status_code == 200
+    house.people.sessions.end_all(house.people.roster.get("ann"))  # a session that ends deletes none
+    ann = again.browser("analyst")
+    assert ann.get(at[-1]).status_code == 200
+    assert ann.post("/logout").status_code == 303
+    assert again.browser("analyst").get("/ask/history.json").json()["drafts"] == []
+    house.close()
 
 
 def test_so_many_refused_queries_are_kept(clinic):

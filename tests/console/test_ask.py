@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from console.house import ORIGIN, world
+from console.paying import sent as led_to
 from discreet.console.pages import query_price
 from discreet.errors import BudgetExceeded, Flag, Message, Refused, Statement
 from discreet.kernel.curator import Curator
@@ -95,6 +96,78 @@ def test_the_price_says_what_it_closes_and_its_two_wishes(clinic, browser):
     assert unknown["linked"] == {"epsilon": "0.5", "within": ""}
     shown = send(browser, form(BY_DISEASE, epsilon="3", act="price")).text
     assert re.search(r"about [\d,]+ more counts at ±50", shown)
+
+
+MIXED = "SELECT count(*) AS n, sum(age) AS years, avg(age) AS mean FROM patients"
+
+
+def test_a_precision_is_for_the_column_that_is_chosen(clinic, browser):
+    """Both ways: an epsilon gives each column's error, and a column's error the least epsilon that keeps it."""
+    told = browser.post("/ask/price", form(MIXED, epsilon="2", column="n")).json()
+    errors = {each["column"]: each["plus_minus"] for each in told["errors"]}
+    assert told["columns"] == ["n", "years"] and told["column"] == "n" and errors["mean"] is None
+    assert errors["n"] < errors["years"] and float(told["linked"]["within"]) == pytest.approx(errors["n"], rel=0.01)
+    for column in ("n", "years"):
+        wish = form(MIXED, by="within", within=str(errors[column]), column=column)
+        back = browser.post("/ask/price", wish).json()
+        assert back["accepted"] and back["column"] == column
+        reached = {each["column"]: each["plus_minus"] for each in back["errors"]}
+        assert reached[column] <= errors[column] and 1 < float(back["linked"]["epsilon"]) <= 2
+        less = form(MIXED, epsilon=str(float(back["linked"]["epsilon"]) - 0.01), column=column)
+        now = {each["column"]: each["plus_minus"] for each in browser.post("/ask/price", less).json()["errors"]}
+        assert now[column] > errors[column]  # the least
+    everywhere = browser.post("/ask/price", form(MIXED, by="within", within="50")).json()
+    assert not everywhere["accepted"] and "depends on the data" in everywhere["problem"]["error"]
+    assert everywhere["columns"] == ["n", "years"]  # so one of them can be chosen
+    assert browser.post("/ask/price", form(BY_DISEASE)).json()["columns"] == []  # one number: nothing to choose
+
+
+def test_a_precision_for_a_column_is_asked_once_without_scripts_too(clinic, browser):
+    text, before = MIXED.replace("patients", "patients WHERE age > 23"), charges(clinic)
+    page = send(browser, form(text, by="within", within="30", column="n", act="price")).text
+    assert '<option value="n" selected>' in page and "n: plus or minus 30 or less" in page
+    body = form(text, by="within", within="30", column="n", act="ask", key="column" * 4)
+    sent = [browser.post("/ask", body).headers["location"] for _ in range(2)]
+    assert sent[0].startswith("/a/r-") and {each.partition("?")[0] for each in sent} == {sent[0]}
+    assert charges(clinic) == before + 1
+    rehearsed = send(browser, body | {"act": "rehearse"})
+    assert rehearsed.status_code == 200 and "Rehearsal" in rehearsed.text
+
+
+def test_a_column_that_is_gone_is_never_another(clinic, browser):
+    """Its price is for every column, and says so; sent as it is, it is refused: every column would cost more."""
+    text, before = "SELECT count(*) AS many, sum(age) AS years FROM patients WHERE age > 29", charges(clinic)
+    told = browser.post("/ask/price", form(text, by="within", within="90", column="n")).json()
+    assert told["accepted"] and told["column"] == "" and float(told["linked"]["within"]) > 60
+    refused = send(browser, form(text, by="within", within="90", column="n", act="ask"))
+    assert refused.status_code == 400 and "no column &#39;n&#39; with noise" in refused.text
+    assert charges(clinic) == before
+
+
+def test_the_price_names_what_it_closes(tmp_path):
+    """Exactly what is refused once it is paid: drafts of everybody, and a model on new data; nobody else's."""
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(file.read_text().replace("epsilon = 100,", "epsilon = 10,"))
+    ann, owner = made.browser("analyst"), made.browser("owner")
+    fitted = {"table": "patients", "model": "privbayes", "columns": ["sex", "disease"], "epsilon": "4"}
+    model = led_to(ann, "/synth/new", fitted)
+    all_of, old = "SELECT avg(age) AS all_of FROM patients", "SELECT avg(age) AS old FROM patients WHERE age > 70"
+    at = {text: ann.post("/ask", form(text, epsilon="3", act="price")).headers["location"] for text in (all_of, old)}
+    ann.post("/ask", form("SELECT avg(age) AS dear FROM patients", epsilon="7", act="price"))  # too dear already
+    young = "SELECT sum(age) AS young FROM patients WHERE age < 40"
+
+    def closes(browser, text, epsilon):
+        return {each["to"] for each in browser.post("/ask/price", form(text, epsilon=epsilon)).json()["closes"]}
+
+    assert closes(ann, young, "1") == set()
+    told = closes(ann, young, "4")
+    assert told == {at[all_of], model} and closes(owner, young, "4") == set()
+    page = send(ann, form(young, epsilon="4", act="price")).text
+    assert "the remaining budget is too small for" in page and "epsilon 3" in page
+    assert ann.post("/ask", form(young, epsilon="4", act="ask")).headers["location"].startswith("/a/r-")
+    assert ann.get(at[all_of]).status_code == 402 and "This query costs" in ann.get(at[old]).text
+    made.house.close()
 
 
 def test_a_batch_shows_its_plan_before_it_is_paid(clinic, browser):

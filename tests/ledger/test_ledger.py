@@ -17,11 +17,14 @@ from discreet.accounting.events import (
     GaussianEvent,
     LaplaceEvent,
     ThresholdEvent,
+    loss,
 )
+from discreet.accounting.filter import Cost
 from discreet.accounting.region import Box, Region, ValueSet
 from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, UsageError
 from discreet.ledger.entry_checks import check_event
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import PlannedCharge
 from ledger.ledgers import WHOLE, ask, gaussian, guarantee, laplace, make, people
 
 
@@ -96,6 +99,45 @@ def test_preview_is_free_and_says_what_charge_does(ledger: Ledger):
     assert ledger.preview(**told, event=laplace("3")).accepted
     assert not ledger.preview(**told, event=laplace("3.000000001")).accepted
     assert ledger.state.seq == rows
+
+
+def test_what_a_charge_closes_is_what_is_refused_after_it(ledger: Ledger, path: Path):
+    """Against the ledger itself: the charge is made, and each later one is previewed. The pure limit is 3."""
+
+    def planned(epsilon: str, *groups: int, version: int = 1) -> PlannedCharge:
+        region = people(*groups) if groups else WHOLE
+        cost = Cost.of(loss(laplace(epsilon)))
+        return PlannedCharge(population="patients", table="patients", version=version, region=region, cost=cost)
+
+    ledger.add_version("patients", population="patients", schema={"a": 1}, source={"file": "y.csv"})
+    ask(ledger, laplace("1"), region=people(0))
+    ask(ledger, laplace("0.5"), region=people(1))
+    first = planned("1.5", 0, 2)
+    later = [
+        planned("0.5"), planned("1"), planned("2"), planned("2.1"), planned("2.5", 1), planned("1", 0), planned("0.6", 2),
+        planned("1.6", 2), planned("0.5", version=2), planned("0.6", version=2), planned("2.1", version=2),
+    ]  # fmt: skip
+
+    def accepted() -> list[bool]:
+        return [
+            ledger.preview(
+                population="patients",
+                table="patients",
+                version=each.version,
+                region=each.region,
+                event=laplace(epsilon),
+            ).accepted
+            for each, epsilon in zip(
+                later, ["0.5", "1", "2", "2.1", "2.5", "1", "0.6", "1.6", "0.5", "0.6", "2.1"], strict=True
+            )
+        ]
+
+    before, closed = accepted(), ledger.closed_by(first, later)
+    assert accepted() == before and ledger.closed_by(first, later) == closed  # nothing was booked
+    ask(ledger, laplace("1.5"), region=first.region)
+    assert closed == [was and not now for was, now in zip(before, accepted(), strict=True)]
+    assert closed == [False, True, True, False, False, True, False, True, False, True, False]
+    assert ledger.verify().sound
 
 
 def test_preview_of_a_population_that_is_not_declared_yet(ledger: Ledger):

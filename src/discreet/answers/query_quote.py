@@ -34,7 +34,8 @@ KEYS_SHARE = Fraction(1, 20)
 class QueryWish:
     """How exact an answer should be: an epsilon to spend, or a width to stay within; and a delta for its keys.
 
-    interval_share: the part of a quantile's price that its interval takes; 0: it has none.
+    interval_share: the part of a quantile's price that its interval takes; 0: it has none. column: the one whose width
+    is wished for, and the others are as they come; None: every count and sum stays within it.
     """
 
     epsilon: Fraction | None = None
@@ -42,6 +43,7 @@ class QueryWish:
     confidence: Fraction = Fraction(95, 100)
     delta: Fraction | None = None
     interval_share: Fraction = INTERVAL_SHARE
+    column: str | None = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.within is None):
@@ -161,8 +163,15 @@ def quote_with_law(
     return QueryQuote(query=query, price=priced, version=version, guarantee=guarantee, decision=decision)
 
 
-def _noisy_outputs(query: ParsedQuery) -> list[OutputColumn]:
+def noisy_outputs(query: ParsedQuery) -> list[OutputColumn]:
+    """The columns of an answer that hold noise: all but its keys."""
     return [output for output in query.outputs if output.key is None and output.grouping is None]
+
+
+def _outputs_within(query: ParsedQuery, wish: QueryWish) -> list[OutputColumn]:
+    """The columns that the width is wished for."""
+    outputs = noisy_outputs(query)
+    return outputs if wish.column is None else [output for output in outputs if output.name == wish.column]
 
 
 def _epsilon_hint(version: Version, guarantee: Guarantee, ledger: Ledger) -> Message:
@@ -185,7 +194,9 @@ def _refuse_width(query: ParsedQuery, wish: QueryWish, hint: Callable[[], Messag
             ),
             hint=hint(),
         )
-    outputs = _noisy_outputs(query)
+    outputs = _outputs_within(query, wish)
+    if wish.column is not None and not outputs:
+        raise UsageError(f"the query has no column {wish.column!r} with noise", hint="choose one of its columns")
     if not outputs or any(output.plain is None for output in outputs):
         other = next((output.name for output in outputs if output.plain is None), "this answer")
         raise UsageError(
@@ -200,10 +211,10 @@ def _epsilon_within(
     at: Callable[[Fraction], Price],
     earlier_estimate: SupportsCombinedWidth | None = None,
 ) -> Fraction:
-    """The cheapest epsilon at which every count and sum is within the width wished for."""
+    """The cheapest epsilon at which every count and sum, or the one column, is within the width wished for."""
     width = wish.within
     assert width is not None
-    outputs = _noisy_outputs(query)
+    outputs = _outputs_within(query, wish)
 
     def good(epsilon: Fraction) -> bool:
         try:

@@ -32,7 +32,7 @@ from discreet.ledger.entry_checks import check_event, check_json_object, check_n
 from discreet.ledger.journal import Journal
 from discreet.ledger.ledger_location import LedgerLocation, parse_location
 from discreet.ledger.owner_acts import refuse_stale
-from discreet.ledger.records import ChargeRecord, Reservation, StepRecord, VersionRecord
+from discreet.ledger.records import ChargeRecord, PlannedCharge, Reservation, StepRecord, VersionRecord
 from discreet.ledger.refusal import DuplicateCharge, charge_refusal, check_quota, refuse_refinement
 from discreet.ledger.repair import LedgerVerification, RepairOutcome
 from discreet.ledger.state import LedgerState
@@ -209,6 +209,10 @@ class Ledger:
                 booking=booking,
             )
         )
+
+    def closed_by(self, first: PlannedCharge, later: Sequence[PlannedCharge]) -> list[bool]:
+        """Of each later charge of the same population: would it be accepted now, and no more after the first? Free."""
+        return self._journal.run_in_section(lambda: self.state.closed_by(first, later))
 
     def charge(self, request: ChargeRequest) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.

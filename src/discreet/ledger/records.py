@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.accounting.events import GaussianEvent, LaplaceEvent, Loss, ReservationEvent
 from discreet.accounting.filter import Cost
+from discreet.accounting.region import Region
 from discreet.ledger.account import SegmentKey
 from discreet.schema.person_identity import Naming, naming_of
 
@@ -49,6 +50,17 @@ class ChargeRecord:
     price: Fraction
     cost: Cost
     moved: Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCharge:
+    """A charge that somebody may make: whom it is about, and what it would cost them."""
+
+    population: str
+    table: str
+    version: int
+    region: Region
+    cost: Cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,15 @@ One file, long as it is: what each kind of entry may do stands side by side, so 
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, assert_never, cast
 
 from discreet.accounting import events
-from discreet.accounting.filter import Cost, Decision
+from discreet.accounting.filter import Cost, Decision, Segment
 from discreet.accounting.guarantee import Guarantee
 from discreet.accounting.region import Region
 from discreet.errors import DiscreetError, LedgerFault, UsageError
@@ -39,6 +40,7 @@ from discreet.ledger.records import (
     ChargeRecord,
     EntryEffects,
     Invariant,
+    PlannedCharge,
     Reservation,
     StepRecord,
     StreamRecord,
@@ -154,6 +156,32 @@ class LedgerState:
         cost = Cost.of(events.loss(event))
         account = self.account_or_new(population, guarantee)
         return account.decide((table, version), region=region, cost=cost, booking=booking)
+
+    def closed_by(self, first: PlannedCharge, later: Sequence[PlannedCharge]) -> list[bool]:
+        """Of each later charge of the same population: would it be accepted now, and no more after the first? Free.
+
+        Because: the first is booked in a copy of its segment, and the same rule decides there. Nothing else is changed:
+            what a decision reads lazily is read before the copy is made.
+        """
+        account = self.account(first.population)
+        keys = [(each.table, each.version) for each in (first, *later)]
+        decision = account.decide(keys[0], region=first.region, cost=first.cost)
+        open_now = [
+            account.decide(key, region=each.region, cost=each.cost, booking=False).accepted
+            for key, each in zip(keys[1:], later, strict=True)
+        ]
+        segment = copy.deepcopy(account.segments.get(keys[0]) or Segment())
+        segment.book(first.region, first.cost, decision.balance)
+        after = replace(
+            account,
+            segments={**account.segments, keys[0]: segment},
+            unread_charges=dict(account.unread_charges),
+            delta=decision.delta,
+        )
+        return [
+            is_open and not after.decide(key, region=each.region, cost=each.cost, booking=False).accepted
+            for is_open, key, each in zip(open_now, keys[1:], later, strict=True)
+        ]
 
     def tombstones(self, tables: Iterable[str]) -> dict[str, str]:
         """Everybody forgotten in any of these tables: tags, and the marks of the keys that made them."""

@@ -285,14 +285,15 @@ def sensitivity(statistic: Statistic, reach: UnitReach, *, touched: int) -> Sens
             because = (*reach.because, f"a person is counted once in each of at most {touched:,} groups")
             return Sensitivity(l0=touched, l1=touched, l2_squared=touched, linf=1, because=because)
         case DistinctCount():
-            because = (*reach.because, f"{rows:,} rows add at most {rows:,} new values")
+            most = (
+                f"{rows:,} rows add at most {rows:,} new values" if rows > 1 else "one row adds at most one new value"
+            )
+            because = (*reach.because, most)
             return _spread(rows, most=heaped, cells=touched, because=because)
         case Sum(grain=grain):
             term = term_of(statistic)
-            because = (
-                *reach.because,
-                f"sum: one row adds at most {term:,} steps, and {rows:,} rows at most {rows * term:,}",
-            )
+            more = f", and {rows:,} rows at most {rows * term:,}" if rows > 1 else ""
+            because = (*reach.because, f"sum: one row adds at most {term:,} steps{more}")
             # floor(a / g) and floor(b / g) differ by at most ceil(|a - b| / g) in each cell.
             cells = min(touched, rows * term)
             total = rows * term if grain == 1 else rows * term // grain + cells

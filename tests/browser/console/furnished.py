@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from browser.console.place import Hand, Place
+from browser.console.place import NAMES, Hand, Place
+from discreet.console.jobs.job_queue import JobQueue, Progress
 from discreet.console.jobs.survey_host import survey_host_of
 from discreet.console.pages import lessons
 from discreet.console.routes import Route, route_table
+from discreet.console.visitor import Visitor
 from discreet.surveys.collector.survey_store import IncomingReport, ReportBatch
 
 COUNTS = "SELECT disease, count(*) AS n FROM patients GROUP BY disease"
@@ -18,6 +21,8 @@ CROSSED = "SELECT disease, ward, count(*) AS n FROM patients GROUP BY disease, w
 AGES = "SELECT age, count(*) AS n FROM patients GROUP BY age"
 #: Many rows, most of them below the noise: a table that scrolls in its box, beside a chart.
 LONG = "SELECT day, count(*) AS n FROM visits GROUP BY day"
+#: Among its groups is NULL, which is empty: its average is nearly all noise.
+EMPTY = "SELECT disease, avg(age) AS mean FROM patients GROUP BY disease"
 COST = "SELECT avg(cost) AS mean FROM visits"
 TWO = "SELECT sex, count(*) AS n FROM patients GROUP BY sex; SELECT sum(age) AS total FROM patients"
 #: A file that no table is made from yet; its names are hard to show.
@@ -38,6 +43,28 @@ type = "boolean"
 true = ["yes"]
 false = ["no"]
 """
+#: Two networks: of `links` each row is protected, and the nodes are public; of `friends` each person with all links.
+NETWORKS = """
+[tables.links]
+source = "links.csv"
+budget = { epsilon = 100, delta = 1e-6 }
+[tables.links.columns.from]
+type = "text"
+[tables.links.columns.to]
+type = "text"
+[tables.members]
+source = "members.csv"
+public = true
+[tables.members.columns.id]
+type = "text"
+[tables.members.columns.colour]
+type = "text"
+[tables.friends]
+source = "friends.csv"
+ends = ["from", "to"]
+rows_per_person = 8
+budget = { epsilon = 100, delta = 1e-6 }
+"""
 PLAN = 'table = "patients"\nattributes = ["sex", "disease"]\n\n[hierarchy]\ncolumns = ["ward"]\nroot = "all"\n'
 
 
@@ -47,15 +74,19 @@ class Made:
 
     answer: str
     crossed: str
+    empty: str
     long: str
     both: str
     draft: str
     again: str
     ranges: str
     marginals: str
+    days: str
+    links: str
+    friends: str
     tables: str
     model: str
-    work: str
+    works: Mapping[str, tuple[str, ...]]
     described: str
     survey: str
     invited: str
@@ -65,20 +96,23 @@ def furnish(place: Place) -> Made:
     """Ask, publish, fit, request: through the forms of the pages themselves."""
     (place.house.handle.folder / "spare.csv").write_text(SPARE)
     declare_guests(place.house.handle.folder)
+    declare_networks(place.house.handle.folder)
     with place.hand("owner") as owner, place.hand("analyst") as analyst:
         owner.done("/admin/tables/refresh", table="patients")  # for its report
+        owner.done("/admin/tables/refresh", table="friends")
         answer, crossed = analyst.ask(COUNTS), owner.ask(CROSSED, epsilon="2")
         owner.ask(AGES, epsilon="0.02")
+        empty = analyst.ask(EMPTY, epsilon="2")
         long = owner.ask(LONG, epsilon="0.05")
         analyst.ask(COST)
         both = owner.send("/ask", sql=TWO, by="epsilon", epsilon="1", confidence="0.95", act="ask", key="a" * 24)
         again = analyst.send(f"/a/{answer}/again", epsilon="0.5", key="b" * 24)
         _publish(owner, answer)
         analyst.send("/me/tokens", label="a notebook", days="30", role="analyst")
-        work = analyst.send("/synth/new", table="patients", model="privbayes", epsilon="1", columns=["sex", "disease"])
         made = Made(
             answer=answer,
             crossed=crossed,
+            empty=empty,
             long=long,
             both=both.removeprefix("/ask/answer/"),
             draft=owner.send("/ask", sql=COST, by="epsilon", epsilon="1", confidence="0.95", act="rehearse"),
@@ -87,11 +121,15 @@ def furnish(place: Place) -> Made:
             marginals=_release(
                 analyst.done("/tables/new/marginals", table="patients", columns=["sex", "disease"], epsilon="1")
             ),
+            days=_release(analyst.done("/tables/new/marginals", table="visits", columns=["day"], epsilon="1")),
+            links=_release(
+                analyst.done("/tables/new/network", table="links", nodes="members", by="colour", epsilon="2")
+            ),
+            friends=_release(analyst.done("/tables/new/network", table="friends", only="edges,degrees", epsilon="1")),
             tables=_release(owner.done("/tables/new/publish", plan=PLAN, epsilon="2", act="pay")),
             model=_release(
                 analyst.done("/synth/new", table="patients", model="privbayes", epsilon="1", columns=["sex", "disease"])
             ),
-            work=work,
             described=_release(owner.done("/admin/tables/describe", table="guests", epsilon="6")),
             survey=survey(place, reports=60),
             invited=_release(
@@ -106,13 +144,14 @@ def furnish(place: Place) -> Made:
                     tokens="on",
                 )
             ),
+            works={},
         )
         owner.send("/lab/differencing")
         analyst.send("/budget/requests", table="patients", epsilon="1", why="For the yearly report.")
         owner.send("/budget/requests/1/decline", word="Next year.")
         analyst.send("/budget/requests", table="visits", epsilon="2", why="For the quarterly report.")
         assert analyst.client.get("/admin").status_code == 403  # a denial, for the owner to see
-    return made
+    return replace(made, works=works(place))  # last: they keep the threads of jobs
 
 
 def declare_guests(folder: Path) -> None:
@@ -121,6 +160,40 @@ def declare_guests(folder: Path) -> None:
     (folder / "guests.csv").write_text("\n".join(["nights,town,came", *lines]) + "\n")
     with (folder / "discreet.toml").open("a") as file:
         file.write(GUESTS)
+
+
+def declare_networks(folder: Path) -> None:
+    """Rings with chords: of one table the links are protected, and of the other the persons."""
+    for name, steps in (("links", (1, 2, 5)), ("friends", (1, 3, 7))):
+        ring = sorted({tuple(sorted((place, (place + step) % 30))) for place in range(30) for step in steps})
+        lines = ["from,to", *(f"p{one},p{other}" for one, other in ring)]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    colours = [f"p{place},{'red' if place % 2 else 'blue'}" for place in range(31)]
+    (folder / "members.csv").write_text("\n".join(["id,colour", *colours]) + "\n")
+    with (folder / "discreet.toml").open("a") as file:
+        file.write(NETWORKS)
+
+
+def works(place: Place) -> Mapping[str, tuple[str, ...]]:
+    """By area: addresses of a job that is running until the server ends, and of one that has ended."""
+    handle, settings, clock = place.house.handle, place.house.settings, place.house.people.clock
+    queue, analyst = handle.singleton(JobQueue, lambda: JobQueue(settings, wall=clock)), NAMES["analyst"]
+    visitor = Visitor(role="analyst", name=analyst)
+
+    def run(tell: Progress) -> str:
+        while True:
+            tell("measuring", 0.4)
+            time.sleep(0.5)
+
+    areas = {"tables": "marginals of patients", "admin/tables": "a new version of patients", "synth": "a model"}
+    ended = {area: queue.start(visitor, lambda _: "/", area=area, words=areas[area], key=area) for area in areas}
+    assert all(job.wait(60) for job in ended.values())
+    running = {
+        area: queue.start(visitor, run, area=area, words=areas[area], key=f"{area} runs", is_stoppable=area == "tables")
+        for area in ("tables", "admin/tables")
+    }
+    jobs = {area: (running[area], ended[area]) if area in running else (ended[area],) for area in areas}
+    return {area: tuple(f"/{area}/underway/{job.id}" for job in listed) for area, listed in jobs.items()}
 
 
 def survey(place: Place, *, reports: int) -> str:
@@ -153,7 +226,7 @@ def _release(to: str) -> str:
 def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
     """For every page that is got, addresses with sensible parts; by its path in the table of routes."""
     a, r, t, s = f"/a/{made.answer}", f"/r/{made.answer}", f"/tables/{made.ranges}", f"/synth/{made.model}"
-    found: dict[str, tuple[str, ...]] = {
+    addresses_by_path: dict[str, tuple[str, ...]] = {
         "/": ("/",),
         "/jump": ("/jump?to=pat",),
         "/d/{table:path}": ("/d/patients", "/d/wards"),
@@ -165,6 +238,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/a": ("/a?table=patients", "/a?q=count&sort=name"),
         "/a/{release}": (
             f"{a}?confidence=0.5",
+            f"/a/{made.empty}",
             f"/a/{made.crossed}",
             f"/a/{made.long}",
             f"/a/{made.again}",
@@ -181,19 +255,26 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/tables/new/ranges": ("/tables/new/ranges?table=patients&column=age&epsilon=1",),
         "/tables/new/marginals": ("/tables/new/marginals?table=patients&columns=sex&columns=disease&epsilon=1",),
         "/tables/new/publish": ("/tables/new/publish",),
-        "/tables/new/network": ("/tables/new/network?table=patients",),
+        "/tables/new/network": (
+            "/tables/new/network?table=links&nodes=members&by=colour&epsilon=2",
+            "/tables/new/network",
+            "/tables/new/network?table=friends&epsilon=1",
+        ),
         "/tables/reconcile": ("/tables/reconcile?table=patients",),
         "/jobs": ("/jobs",),
-        "/tables/underway/{work}": (),
+        "/tables/underway/{work}": made.works["tables"],
         "/tables/{release}": (
             f"{t}?between=20..40&quantiles=0.5",
             f"/tables/{made.described}",
+            f"/tables/{made.links}",
             f"/tables/{made.marginals}",
+            f"/tables/{made.days}?t=1",
+            f"/tables/{made.friends}",
             f"/tables/{made.tables}",
         ),
         "/synth": ("/synth",),
         "/synth/new": ("/synth/new?table=patients&model=mst&epsilon=1",),
-        "/synth/underway/{work}": (made.work,) if "/underway/" in made.work else (),
+        "/synth/underway/{work}": made.works["synth"],
         "/synth/{release}": (s,),
         "/synth/{release}/beside": (f"{s}/beside?other={made.model}",),
         "/survey": ("/survey",),
@@ -215,7 +296,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/admin/tables": ("/admin/tables",),
         "/admin/tables/new": ("/admin/tables/new", "/admin/tables/new?source=spare.csv"),
         "/admin/tables/edit": ("/admin/tables/edit?table=visits",),
-        "/admin/tables/underway/{work}": (),
+        "/admin/tables/underway/{work}": made.works["admin/tables"],
         "/admin/tables/describe": (
             "/admin/tables/describe?table=guests&epsilon=2",
             "/admin/tables/describe?table=patients",
@@ -226,7 +307,7 @@ def addresses(made: Made) -> Mapping[str, tuple[str, ...]]:
         "/admin/denials": ("/admin/denials",),
         "/admin/routes": ("/admin/routes",),
     }
-    return found
+    return addresses_by_path
 
 
 #: Files, and answers for programs: nothing that a browser shows.

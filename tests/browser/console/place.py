@@ -66,7 +66,7 @@ class Hand:
         """A question; the release that answers it."""
         to = self.send("/ask", sql=sql, by="epsilon", epsilon=epsilon, confidence="0.95", act="ask", **fields)
         assert to.startswith("/a/"), to
-        return to.removeprefix("/a/")
+        return to.removeprefix("/a/").partition("?")[0]
 
 
 def _words(html: str) -> str:

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from browser.console.conftest import PHONE, Coming, Picture
 from browser.console.furnished import AGES
+from browser.console.layout import PROBE
 from browser.console.place import Place
 from console.house import PASSWORD
 from discreet.console.jobs.query_service import QueryService
@@ -74,6 +75,54 @@ def test_a_rehearsal_shows_the_whole_error_and_costs_nothing(coming: Coming, pla
         assert question(page) == "SELECT sum(cost) AS total FROM visits"
         picture(told, "rehearsal")
     assert place.house.handle.project.ledger.refresh().seq == before
+
+
+def test_the_plus_or_minus_is_for_the_column_that_is_clicked(coming: Coming, place: Place, picture: Picture) -> None:
+    text = "SELECT sex, count(*) AS n, sum(age) AS years, avg(age) AS mean\nFROM patients GROUP BY sex"
+    with coming("analyst", at="/ask") as page:
+        price, epsilon = page.locator("#price"), page.get_by_label("Epsilon", exact=True)
+        within, column = page.get_by_role("textbox", name="Plus or minus"), page.get_by_label("for", exact=True)
+        expect(column).to_be_hidden()
+        page.get_by_label("Your query, in SQL").fill(text)
+        epsilon.fill("2")
+        expect(price).to_contain_text("years: plus or minus")
+        expect(within).to_have_value("")  # the error of the average depends on the data
+        price.get_by_role("button", name="n", exact=True).click()
+        expect(column).to_have_value("n")
+        expect(within).to_have_value(re.compile(r"^\d+$"))
+        of_n = float(within.input_value())
+        price.get_by_role("button", name="years", exact=True).click()
+        expect(within).to_have_value(re.compile(r"^\d{3,}$"))
+        assert float(within.input_value()) > of_n
+        expect(epsilon).to_have_value("2")
+        within.fill("2000")  # the other way
+        expect(page.get_by_role("radio", name="set the precision")).to_be_checked()
+        expect(price).to_contain_text(re.compile(r"years: plus or minus (2,000|1,9\d\d) or less"))
+        expect(epsilon).to_have_value(re.compile(r"^0\.\d+$"))
+        column.select_option("n")
+        expect(price).to_contain_text("n: plus or minus 2,000 or less")
+        column.select_option("years")
+        expect(price).to_contain_text(re.compile(r"years: plus or minus (2,000|1,9\d\d) or less"))
+        picture(page, "column-wide")
+        page.set_viewport_size(PHONE)
+        assert page.evaluate(PROBE) == []
+        picture(page, "column-phone")
+        page.get_by_label("Your query, in SQL").fill(text.replace("years", "sum_of_years"))
+        expect(column).to_have_value("")  # the query does not have it any more
+        expect(page.locator("#trouble")).to_contain_text("depends on the data")
+        column.select_option("sum_of_years")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        answered(page)
+    with coming("analyst", at="/ask", java_script_enabled=False) as page:
+        page.get_by_label("Your query, in SQL").fill(text.replace("GROUP", "WHERE age > 33 GROUP"))
+        page.get_by_label("Epsilon", exact=True).fill("2")
+        page.get_by_role("button", name="Show the price (free)").click()
+        page.get_by_label("for", exact=True).select_option("n")
+        page.get_by_role("textbox", name="Plus or minus").fill("25")
+        page.get_by_role("radio", name="set the precision").check()
+        page.get_by_role("button", name="Show the price (free)").click()
+        expect(page.locator("#price")).to_contain_text("n: plus or minus 25 or less")
+        expect(page.get_by_label("for", exact=True)).to_have_value("n")
 
 
 def test_a_question_is_taken_back(coming: Coming, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

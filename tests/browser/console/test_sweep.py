@@ -1,9 +1,19 @@
-"""Every page of the table of routes, in Chromium: no fault, nothing from elsewhere, readable by everybody, at any width."""
+"""Every page of the table of routes, in Chromium: no fault, nothing from elsewhere, readable by everybody, at any width.
+
+In the deep tier every address of `furnished`, for each role that may come: laid out at four widths, and read by axe on
+a wide window and on a phone, in light and dark. In the fast tier, at a wide window and a phone's width:
+
+- as owner the first address of every page is laid out, and axe reads every sixth page;
+- as analyst every third page is laid out, and axe reads every sixth of those;
+- as the public every second page, and axe two of them: the login and a publication.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -13,7 +23,11 @@ from browser.console import layout
 from browser.console.conftest import PHONE, WIDE, Coming, visiting
 from browser.console.furnished import COST, FILES, Made, addresses, furnish, pages
 from browser.console.place import Place, placed
+from discreet.console.visitor import ROLES
 from tiers import DEEP, size
+
+#: By role: a page, and what it complains of.
+Windows = Callable[[str], tuple[Page, list[str]]]
 
 pytestmark = pytest.mark.xdist_group("console-sweep")
 
@@ -24,7 +38,8 @@ RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
     "rules": {"color-contrast": {"enabled": False}},
 }
-NARROW = {"resultTypes": ["violations"], "runOnly": ["scrollable-region-focusable"]}
+#: What differs on a phone; in the deep tier all rules are asked again.
+NARROW = size({"resultTypes": ["violations"], "runOnly": ["scrollable-region-focusable"]}, RULES)
 #: Numbers as no page writes them: "1 rows", "delta 0.0", "95.0% confidence".
 CARELESS = re.compile(
     r"(?<![\d.,±/] )(?<![\d.,])1 (?:rows|persons|people|columns|tables|cells|reports|statements|releases|numbers|answers)\b"
@@ -62,13 +77,15 @@ def faults(page: Page, rules: dict[str, list[str]]) -> list[str]:
     return [f"{rule['id']}: {' '.join(map(str, node['target']))}" for rule in found for node in rule["nodes"]]
 
 
-def look(page: Page, at: str) -> list[str]:
-    """All that is wrong with one page of HTML."""
+def look(page: Page, at: str, *, axe: bool = True) -> list[str]:
+    """All that is wrong with one page of HTML: how it is laid out, and what axe reads."""
     page.set_viewport_size(WIDE)
     page.emulate_media(color_scheme="light")
     status = page.goto(at).status
     wrong = [] if status == 200 else [f"status {status}"]
     wrong += layout.faults(page)
+    if not axe:
+        return wrong + unnamed(page)
     page.set_viewport_size(WIDE)
     return wrong + seen(page)
 
@@ -82,17 +99,25 @@ def seen(page: Page) -> list[str]:
     page.set_viewport_size(PHONE)
     width = page.evaluate("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
     wrong += [f"{width} pixels wide on a phone"] if width > PHONE["width"] else []
-    wrong += faults(page, NARROW)
+    wrong += [f"on a phone: {each}" for each in faults(page, NARROW)]
     page.evaluate(FEWER)
-    wrong += faults(page, COLOURS)
+    wrong += [f"on a phone: {each}" for each in faults(page, COLOURS)]
     page.emulate_media(color_scheme="dark")
-    return wrong + [f"dark: {each}" for each in faults(page, COLOURS)]
+    wrong += [f"dark, on a phone: {each}" for each in faults(page, COLOURS)]
+    if DEEP:
+        page.set_viewport_size(WIDE)
+        wrong += [f"dark: {each}" for each in faults(page, COLOURS)]
+        page.emulate_media(color_scheme="light")
+        wrong += faults(page, COLOURS)
+    return wrong
 
 
 def unnamed(page: Page) -> list[str]:
     headings = page.locator("h1").count()
     wrong = [f"{headings} headings of the first level"] if headings != 1 else []
-    wrong += [f"a careless number: {each}" for each in set(CARELESS.findall(page.inner_text("body")))]
+    text = page.inner_text("body")
+    careless = {text[max(0, each.start() - 60) : each.end()] for each in CARELESS.finditer(text)}
+    wrong += [f"a careless number: {each}" for each in sorted(careless)]
     return wrong + ([] if page.title().removesuffix("· Discreet").strip() else ["no title"])
 
 
@@ -108,69 +133,62 @@ def twins(page: Page, at: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def owned(browser: Browser, place: Place) -> Iterator[tuple[Page, list[str]]]:
-    """One browser for all pages: a fresh one for each would take as long as the looking does."""
-    with visiting(browser, place, "owner") as (page, found):
-        yield page, found
+def windows(browser: Browser, place: Place) -> Iterator[Windows]:
+    """A window for each role, for all pages: a fresh one for each page would take as long as the looking does."""
+    with ExitStack() as opened:
+
+        @cache
+        def open_window(role: str) -> tuple[Page, list[str]]:
+            return opened.enter_context(visiting(browser, place, role))
+
+        yield open_window
 
 
-@pytest.mark.thin(12)
-@pytest.mark.parametrize("path", [route.path for route in pages()])
-def test_a_page_is_clean(owned: tuple[Page, list[str]], made: Made, path: str) -> None:
-    """In the fast tier all are laid out without a fault, and axe reads one page in six."""
-    page, found = owned
-    place, route = next((place, route) for place, route in enumerate(pages()) if route.path == path)
+#: Of the owner's own requests.
+OWNED = {"/ask/answer/{key}", "/ask/draft/{draft}"}
+
+
+def cases() -> list[pytest.param]:
+    """Every page for each role that may come. Of analysts and the public some in the fast tier, all in the deep one."""
+    made = []
+    for role, every in (("owner", 1), ("analyst", 3), ("public", 2)):
+        allowed = [each.path for each in pages() if ROLES.index(each.role) <= ROLES.index(role)]
+        allowed = [path for path in allowed if role == "owner" or path not in OWNED]
+        for turn, path in enumerate(allowed):
+            in_fast = turn % every == 0
+            axe = turn % (6 * every) == 0 if role != "public" else path == "/r/{release}"
+            marks = () if in_fast or axe else (pytest.mark.deep,)
+            made.append(pytest.param(role, path, axe, marks=marks, id=f"{role}-{path}"))
+    return made
+
+
+@pytest.mark.parametrize(("role", "path", "axe"), cases())
+def test_a_page_is_clean(windows: Windows, made: Made, role: str, path: str, axe: bool) -> None:
+    page, complaints = windows(role)
+    route = next(each for each in pages() if each.path == path)
     wrong = {}
-    for number, at in enumerate(addresses(made)[path][: size(2, None)]):
-        whole = DEEP or (place % 6 == 0 and number == 0)
-        wrong[at] = look(page, at) if whole else _laid_out(page, at) + unnamed(page)
-        wrong[at] += twins(page, at) if route.twins else []
-    assert not {at: told for at, told in wrong.items() if told}
-    assert not found, [found.pop() for _ in list(found)]
-
-
-@pytest.mark.deep
-def test_what_analysts_see_is_laid_out(browser: Browser, place: Place, made: Made) -> None:
-    """The same pages, of a person with a smaller role: no chart without a size, no blank page, nothing cut.
-
-    In the fast tier one in three of them.
-    """
-    others = {"/ask/answer/{key}", "/ask/draft/{draft}"}  # of the owner's own requests
-    allowed = [route.path for route in pages() if route.role != "owner" and route.path not in others]
-    allowed = allowed[:: size(3, 1)]
-    with visiting(browser, place, "analyst") as (page, found):
-        wrong = {at: _laid_out(page, at) for path in allowed for at in addresses(made)[path]}
-    assert not {at: told for at, told in wrong.items() if told}
-    assert not found, found
-
-
-def test_what_everybody_sees_is_laid_out(browser: Browser, place: Place, made: Made) -> None:
-    allowed = [route.path for route in pages() if route.role == "public"]
-    with visiting(browser, place, "public") as (page, found):
-        wrong = {at: _laid_out(page, at) for path in allowed for at in addresses(made)[path]}
-    assert len(wrong) > 5 and not {at: told for at, told in wrong.items() if told}
-    assert not found, found
-
-
-def _laid_out(page: Page, at: str) -> list[str]:
-    status = page.goto(at).status
-    return [*layout.faults(page), *([] if status == 200 else [f"status {status}"])]
+    for at in addresses(made)[path][: size(1, None)]:
+        wrong[at] = look(page, at, axe=axe or DEEP)
+        wrong[at] += twins(page, at) if route.twins and role == "owner" and (axe or DEEP) else []
+    assert not {at: each for at, each in wrong.items() if each}
+    assert not complaints, [complaints.pop() for _ in list(complaints)]
 
 
 @pytest.mark.parametrize(
-    "at", ["/login", "/r/{}", *(pytest.param(at, marks=pytest.mark.deep) for at in ("/setup/wrong", "/nowhere"))]
+    "at", ["/login", *(pytest.param(at, marks=pytest.mark.deep) for at in ("/setup/wrong", "/nowhere"))]
 )
-def test_a_page_for_everybody_is_clean(coming: Coming, made: Made, at: str) -> None:
+def test_a_page_outside_the_sweep_is_clean(coming: Coming, at: str) -> None:
     missing = at in ("/setup/wrong", "/nowhere")
     with coming(statuses={404} if missing else set()) as page:
-        wrong = look(page, at.format(made.answer))
+        wrong = look(page, at)
     assert wrong == (["status 404"] if missing else [])
 
 
 @pytest.mark.deep
-def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> None:
+def test_what_forms_show_is_clean(windows: Windows, made: Made) -> None:
     """Pages that no address leads to: a refusal, a rehearsal, a secret that is shown once, a verified log."""
-    page, wrong = owned[0], {}
+    page, complaints = windows("owner")
+    wrong = {}
     page.goto("/ask")
     page.get_by_label("Your query, in SQL").fill(f"SELECT disease, ward, sex, age FROM patients {'/* long */' * 20}")
     expect(page.locator("#trouble pre")).to_be_visible()
@@ -208,7 +226,7 @@ def test_what_forms_show_is_clean(owned: tuple[Page, list[str]], made: Made) -> 
     page.get_by_role("button", name="Verify the whole ledger").click()
     wrong["a verified log"] = seen(page)
     assert not {at: told for at, told in wrong.items() if told}
-    assert not owned[1], [owned[1].pop() for _ in list(owned[1])]
+    assert not complaints, [complaints.pop() for _ in list(complaints)]
 
 
 def test_every_page_of_the_table_of_routes_is_looked_at(made: Made) -> None:
@@ -216,6 +234,7 @@ def test_every_page_of_the_table_of_routes_is_looked_at(made: Made) -> None:
     assert [route.path for route in pages() if route.path not in known] == []
     assert set(known) <= {route.path for route in pages()}
     assert set(FILES).isdisjoint(known)
+    assert {path for path, at in known.items() if not at} == {"/login", "/setup/{link}"}
 
 
 def test_axe_sees_what_is_wrong(coming: Coming) -> None:

@@ -12,12 +12,13 @@ from discreet.console.api.release_files import PARQUET
 from discreet.console.forms import whole_number
 from discreet.console.jobs.concurrency_limit import ConcurrencyLimit
 from discreet.console.jobs.idempotency import key_owner
-from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.jobs.stored_results import decode_releases
 from discreet.console.pages import query_builder, query_price, rehearsal_charts, release_view, vocabulary
 from discreet.console.pages.answer_address import shows_all_rows
-from discreet.console.pages.query_drafts import EPSILON, DraftStore, QueryDraft, SavedDraft
+from discreet.console.pages.column_precision import at_column_precision, precision_columns
+from discreet.console.pages.me import current_person
+from discreet.console.pages.query_drafts import EPSILON, QueryDraft, SavedDraft, drafts_of, find_draft
 from discreet.console.pages.release_list import recall_release
 from discreet.console.render import csv_of
 from discreet.console.request_context import RequestContext
@@ -40,6 +41,8 @@ _REHEARSAL_LIMIT = ConcurrencyLimit("rehearsals in progress", at_once=2, waiting
 
 #: Groups of a rehearsal that its page shows.
 _GROUPS = 50
+
+_LONGEST_COLUMN = 400
 
 #: Made-up rows in a file.
 MADE_UP = 1_000
@@ -69,16 +72,14 @@ def send(context: RequestContext) -> HandlerResponse:
         if context.field("act") == "build":
             built = query_builder.build_sql(context.handle.project, draft.choices)
             return _save_draft(context, replace(draft, sql=built))
-        query_request = draft.to_query_request()
         if context.field("act") == "rehearse":
-            return _save_draft(
-                context, draft, rehearsal=_rehearse(context, draft, query_request, _price(context, query_request))
-            )
+            return _save_draft(context, draft, rehearsal=_rehearse(context, draft, _price(context, draft)))
+        query_request = draft.to_query_request()
         if context.field("act") != "ask":
             return _save_draft(context, draft)
-        outcome = context.queries.ask(
-            query_request, context.visitor, key=draft.key_of(query_request), began=context.began
-        )
+        key = draft.key_of(query_request)
+        settled = at_column_precision(query_request, draft.column, context.handle.project)
+        outcome = context.queries.ask(settled, context.visitor, key=key, began=context.began)
     except (DiscreetError, RequestDenied) as problem:
         return _save_draft(context, draft, trouble=query_price.editor_error(problem, draft.sql, context.handle.project))
     releases = outcome.releases
@@ -86,18 +87,18 @@ def send(context: RequestContext) -> HandlerResponse:
     if alone:
         stored = "?stored=1" if releases[0]["cached"] else ""
         return Redirect(to=f"/a/{quote(releases[0]['release'], safe='')}{stored}")
-    return Redirect(to=f"/ask/answer/{quote(draft.key_of(query_request), safe='')}")
+    return Redirect(to=f"/ask/answer/{quote(key, safe='')}")
 
 
 def show_draft(context: RequestContext) -> HandlerResponse:
     """The editor with a question that was sent, its price as it is now, and what came of it."""
-    saved_draft = _drafts(context).find(context.params["draft"], person=context.visitor.name or "")
+    saved_draft = find_draft(context.people.drafts, context.params["draft"], current_person(context))
     if saved_draft is None:
         return _page(context, QueryDraft(sql="", key=secrets.token_urlsafe(18)), lost=True)
     if saved_draft.trouble is not None:
         return _page(context, saved_draft.form, trouble=saved_draft.trouble)
     try:
-        price = _price(context, saved_draft.form.to_query_request())
+        price = _price(context, saved_draft.form)
     except (DiscreetError, RequestDenied) as problem:
         trouble = query_price.editor_error(problem, saved_draft.form.sql, context.handle.project)
         return _page(context, saved_draft.form, rehearsal=saved_draft.rehearsal, trouble=trouble)
@@ -109,7 +110,7 @@ def show_draft(context: RequestContext) -> HandlerResponse:
 def price(context: RequestContext) -> HandlerResponse:
     """The price of what is being typed, for the page's script."""
     try:
-        return JsonData(data=_price(context, _draft(context).to_query_request()))
+        return JsonData(data=_price(context, _draft(context)))
     except DiscreetError as problem:
         project = context.handle.project
         return JsonData(
@@ -202,6 +203,7 @@ def _draft(context: RequestContext) -> QueryDraft:
     form_texts = {
         name: context.field(name).strip() for name in ("by", "epsilon", "within", "confidence", "delta", "rows")
     }
+    form_texts["column"] = context.field("column")[:_LONGEST_COLUMN]
     form_texts["by"] = "within" if form_texts["by"] == "within" else "epsilon"
     form_texts["sql"] = context.field("sql").replace("\r\n", "\n")
     taken, _, value = context.field("take").partition(" ")
@@ -213,20 +215,25 @@ def _draft(context: RequestContext) -> QueryDraft:
     return QueryDraft(**form_texts, fresh=context.field("fresh") == "yes", choices=choices)
 
 
-def _price(context: RequestContext, query_request: QueryRequest) -> dict[str, Any]:
+def _price(context: RequestContext, draft: QueryDraft) -> dict[str, Any]:
+    query_request = draft.to_query_request()
+    drafts = [
+        (name, each.form)
+        for name, each in drafts_of(context.people.drafts, current_person(context))
+        if each.trouble is None
+    ]
+    about = query_price.PriceContext(analyst=context.visitor.analyst, column=draft.column, drafts=drafts)
     with context.queries.explain_limit.turn(context.visitor.name):
-        return query_price.price_query(
-            query_request, context.handle.project, context.queries, analyst=context.visitor.analyst
-        )
+        return query_price.price_query(query_request, context.handle.project, context.queries, about)
 
 
-def _rehearse(
-    context: RequestContext, draft: QueryDraft, query_request: QueryRequest, price: dict[str, Any]
-) -> dict[str, Any]:
+def _rehearse(context: RequestContext, draft: QueryDraft, price: dict[str, Any]) -> dict[str, Any]:
     """The question on rows that are made up: free, and nothing private is read."""
     from discreet.rehearse import rehearse
     from discreet.rehearse.lookalike import MOST_ROWS
 
+    column = price["column"] if price["accepted"] else draft.column
+    query_request = at_column_precision(draft.to_query_request(), column, context.handle.project)
     if query_request.kind == "batch":
         raise UsageError("only one query at a time can be rehearsed", hint="leave one statement in the editor")
     rows = whole_number(draft.rows, "the number of rows", least=1, most=MOST_ROWS) if draft.rows else None
@@ -246,10 +253,6 @@ def _rehearse(
     return {**data, "charts": rehearsal_charts.charts_of(data, errors), "rows": data["rows"][:_GROUPS]}
 
 
-def _drafts(context: RequestContext) -> DraftStore:
-    return context.handle.singleton(DraftStore, DraftStore)
-
-
 def _save_draft(
     context: RequestContext,
     draft: QueryDraft,
@@ -258,8 +261,8 @@ def _save_draft(
     trouble: dict[str, Any] | None = None,
 ) -> Redirect:
     """To the page that shows a draft."""
-    saved_draft = SavedDraft(person=context.visitor.name or "", form=draft, rehearsal=rehearsal, trouble=trouble)
-    return Redirect(to=f"/ask/draft/{_drafts(context).keep(saved_draft)}")
+    saved_draft = SavedDraft(form=draft, rehearsal=rehearsal, trouble=trouble)
+    return Redirect(to=f"/ask/draft/{saved_draft.keep(context.people.drafts, current_person(context))}")
 
 
 def _page(
@@ -278,6 +281,7 @@ def _page(
     ]
     data = {
         "draft": draft.data(),
+        "columns": precision_columns(project, draft.sql) if draft.sql else [],
         "example": vocabulary.example_query(project, context.query_text("table")),
         "tables": tables,
         "builder": query_builder.form_data(project, context.query_text("table")),

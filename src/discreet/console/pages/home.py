@@ -11,7 +11,7 @@ from discreet.console import public_facts
 from discreet.console.console_text import console_texts
 from discreet.console.pages.answer_list import search_form
 from discreet.console.pages.me import current_person
-from discreet.console.pages.query_drafts import DraftStore
+from discreet.console.pages.query_drafts import drafts_of
 from discreet.console.pages.vocabulary import example_query
 from discreet.console.people.answer_notes import AnswerNote
 from discreet.console.people.refused_queries import RefusedQuery
@@ -108,15 +108,14 @@ def _requests(context: RequestContext, *, owner: bool) -> dict[str, Any]:
 
 
 def _drafts(context: RequestContext) -> list[dict[str, Any]]:
-    """Queries that one priced or rehearsed and did not ask, as long as the server has them."""
-    drafts = context.handle.singleton(DraftStore, DraftStore)
+    """Queries that one priced or rehearsed and did not ask, until one logs out."""
     return [
         {
             "draft": name,
             "asked": shorten(draft.form.sql),
             "state": "rehearsed" if draft.rehearsal is not None else "not asked yet",
         }
-        for name, draft in drafts.of(context.visitor.name or "")
+        for name, draft in drafts_of(context.people.drafts, current_person(context))
         if draft.trouble is None
     ]
 

@@ -38,8 +38,11 @@ def enter(context: RequestContext) -> HandlerResponse:
 
 
 def leave(context: RequestContext) -> HandlerResponse:
-    """Log out: the session ends here, not only in this browser."""
+    """Log out: the session ends here, not only in this browser, and the drafts of its person are deleted."""
     if context.secret:
+        session = context.people.sessions.find(context.secret)
+        if session is not None:
+            context.people.drafts.forget(session.person)
         context.people.sessions.end(context.secret)
     return Redirect(to="/login", cookie="")
 

@@ -1,36 +1,38 @@
-"""Drafts: questions that somebody sent to be priced or rehearsed, or that were refused, kept for a while in memory.
+"""Drafts: queries that somebody sent to be priced or rehearsed, or that were refused, kept for their author.
 
 A form's answer has no address that a browser can come back to. A draft has one: Back and a reload show it again, and
-send nothing.
+send nothing. The last ten of a person stay in the console's file (`people/saved_drafts.py`) until they log out.
 """
 
 from __future__ import annotations
 
-import secrets
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from discreet.console.jobs.query_request import QueryRequest
-from discreet.console.pages.query_builder import QueryChoices
+from discreet.console.pages.query_builder import QueryChoices, QueryFilter
+from discreet.console.people.roster import Person
+from discreet.console.people.saved_drafts import SavedDrafts
 from discreet.sql.query_text import split_statements
 
 #: What a question costs unless somebody says otherwise.
 EPSILON = "0.1"
 
-#: Of one person, and of all together. The oldest are forgotten.
-EACH, ALL = 10, 300
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryDraft:
-    """What stands in the form. `by`: whether a price or a width is told. choices: from which a query was built."""
+    """What stands in the form. `by`: whether a price or a width is told. column: the one that the width is for.
+
+    choices: from which a query was built.
+    """
 
     sql: str
     by: str = "epsilon"
     epsilon: str = EPSILON
     within: str = ""
+    column: str = ""
     confidence: str = "0.95"
     delta: str = ""
     rows: str = ""
@@ -52,8 +54,14 @@ class QueryDraft:
         )
 
     def key_of(self, query_request: QueryRequest) -> str:
-        """The form's key, for this question: sent twice it is one request, changed it is another."""
-        return f"{self.key}-{query_request.digest().hex()[:16]}"
+        """The form's key, for what it asks: sent twice it is one request, changed it is another.
+
+        A width for one column is part of what it asks, and the epsilon that follows from it is not: that may change
+        with the budget, and a form that is sent again must not be charged again.
+        """
+        column = self.column if query_request.within is not None else ""
+        meant = query_request.digest() + column.encode("utf-8", "surrogatepass")
+        return f"{self.key}-{hashlib.sha256(meant).hexdigest()[:16]}"
 
     def data(self) -> dict[str, Any]:
         names = (name for name in self.__slots__ if name != "choices")
@@ -64,50 +72,29 @@ class QueryDraft:
 class SavedDraft:
     """What a person's form held. rehearsal, trouble: what came of it, as its page shows it."""
 
-    person: str
     form: QueryDraft = field(repr=False)
     rehearsal: dict[str, Any] | None = field(default=None, repr=False)
     trouble: dict[str, Any] | None = field(default=None, repr=False)
 
+    def keep(self, drafts: SavedDrafts, person: Person) -> str:
+        """Keep it; the name that leads to it."""
+        return drafts.keep(person, asdict(self))
 
-class DraftStore:
-    """Keeps the latest of each person. A restart forgets them."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._drafts: OrderedDict[str, SavedDraft] = OrderedDict()
+def find_draft(drafts: SavedDrafts, name: str, person: Person) -> SavedDraft | None:
+    """A person's own."""
+    data = drafts.find(name, person)
+    return None if data is None else _draft_of(data)
 
-    def keep(self, saved_draft: SavedDraft) -> str:
-        """Keep one; the name that leads to it."""
-        name = secrets.token_urlsafe(18)
-        with self._lock:
-            own = [each for each, other in self._drafts.items() if other.person == saved_draft.person]
-            if len(own) >= EACH:
-                del self._drafts[own[0]]
-            if len(self._drafts) >= ALL:
-                self._drafts.popitem(last=False)
-            self._drafts[name] = saved_draft
-        return name
 
-    def find(self, name: str, *, person: str) -> SavedDraft | None:
-        """A person's own."""
-        with self._lock:
-            saved_draft = self._drafts.get(name)
-        return saved_draft if saved_draft is not None and saved_draft.person == person else None
+def drafts_of(drafts: SavedDrafts, person: Person) -> list[tuple[str, SavedDraft]]:
+    """A person's own, each with the name that leads to it, the newest first; one of each text."""
+    own = [(name, _draft_of(data)) for name, data in drafts.of(person)]
+    return list({each.form.sql: (name, each) for name, each in reversed(own)}.values())[::-1]
 
-    def of(self, person: str) -> list[tuple[str, SavedDraft]]:
-        """A person's own, each with the name that leads to it, the newest first; one of each text."""
-        with self._lock:
-            own = [(name, each) for name, each in reversed(self._drafts.items()) if each.person == person]
-        return list({each.form.sql: (name, each) for name, each in reversed(own)}.values())[::-1]
 
-    def forget(self, person: str) -> None:
-        """Forget a person's own."""
-        with self._lock:
-            for name in [name for name, each in self._drafts.items() if each.person == person]:
-                del self._drafts[name]
-
-    def close(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._drafts.clear()
+def _draft_of(data: Mapping[str, Any]) -> SavedDraft:
+    form, choices = dict(data["form"]), dict(data["form"]["choices"])
+    choices["filters"] = tuple(QueryFilter(**each) for each in choices["filters"])
+    form["choices"] = QueryChoices(**{**choices, "groups": tuple(choices["groups"])})
+    return SavedDraft(form=QueryDraft(**form), rehearsal=data["rehearsal"], trouble=data["trouble"])

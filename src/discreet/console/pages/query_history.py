@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.console.pages.me import current_person
-from discreet.console.pages.query_drafts import DraftStore
+from discreet.console.pages.query_drafts import drafts_of
 from discreet.console.people.refused_queries import EACH
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
@@ -11,9 +11,10 @@ from discreet.console.routes import Route
 
 
 def show(context: RequestContext) -> HandlerResponse:
-    """What one tried: what is still in the server's memory, and what was refused."""
-    drafts = context.handle.singleton(DraftStore, DraftStore).of(context.visitor.name or "")
-    refused = [each.data() for each in context.people.refused.of(current_person(context))]
+    """What one tried: what was priced or rehearsed and not asked, and what was refused."""
+    person = current_person(context)
+    drafts = drafts_of(context.people.drafts, person)
+    refused = [each.data() for each in context.people.refused.of(person)]
     data = {
         "drafts": [
             {"draft": name, "sql": each.form.sql, "rehearsed": each.rehearsal is not None}
@@ -30,8 +31,9 @@ def show(context: RequestContext) -> HandlerResponse:
 
 def forget(context: RequestContext) -> HandlerResponse:
     """Forget one's own drafts and refused queries."""
-    context.people.refused.forget(current_person(context))
-    context.handle.singleton(DraftStore, DraftStore).forget(context.visitor.name or "")
+    person = current_person(context)
+    context.people.refused.forget(person)
+    context.people.drafts.forget(person)
     return Redirect(to="/ask/history")
 
 

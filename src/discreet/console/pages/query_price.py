@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.answers.affordability import budget_refusal as exceeded
@@ -15,6 +16,9 @@ from discreet.console.jobs.query_request import QueryRequest
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.jobs.release_json import without_infinities
 from discreet.console.pages import query_offers
+from discreet.console.pages.closed_queries import closed_by
+from discreet.console.pages.column_precision import at_column_precision, precision_columns
+from discreet.console.pages.query_drafts import QueryDraft
 from discreet.errors import DiscreetError, Refused
 from discreet.project.budget import counts_left
 from discreet.project.project import Project
@@ -24,15 +28,43 @@ from discreet.sql.query_parser import parse_batch
 from discreet.sql.query_text import split_statements
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceContext:
+    """Who asks for a price. column: the one that a plus or minus is for. drafts: what else they may want to ask."""
+
+    analyst: str | None = None
+    column: str = ""
+    drafts: Sequence[tuple[str, QueryDraft]] = ()
+
+
 def price_query(
-    query_request: QueryRequest, project: Project, asking: QueryService, *, analyst: str | None
+    query_request: QueryRequest, project: Project, asking: QueryService, about: PriceContext
 ) -> dict[str, Any]:
-    """The price of a question, in numbers and in sentences; a refusal with its place and what to try."""
+    """The price of a question, in numbers and in sentences; a refusal with its place and what to try.
+
+    A column that the query does not have any more is none: the plus or minus is then for every column, and so it says.
+    """
+    columns = precision_columns(project, query_request.text)
+    column = about.column if about.column in columns else ""
+    chosen = {"columns": columns, "column": column}
     try:
-        price = (_batch if query_request.kind == "batch" else _single)(query_request, project, asking)
-        return {"accepted": True, **price, "linked": _linked(price), "confirm": _confirm(price, analyst)}
+        settled = at_column_precision(query_request, column, project)
+        price = (_batch if settled.kind == "batch" else _single)(settled, project, asking)
+        closes = _closes(price, settled, project, about)
+        linked, confirm = _linked(price, column), _confirm(price, about.analyst)
+        return {"accepted": True, **price, **chosen, "closes": closes, "linked": linked, "confirm": confirm}
     except DiscreetError as problem:
-        return {"accepted": False, "problem": editor_error(problem, query_request.text, project)}
+        return {"accepted": False, **chosen, "problem": editor_error(problem, query_request.text, project)}
+
+
+def _closes(
+    price: Mapping[str, Any], query_request: QueryRequest, project: Project, about: PriceContext
+) -> list[dict[str, str]]:
+    """What the budget allows now and not after it; nothing of a batch, or where earlier answers make it cheaper."""
+    after = price["remaining_after"]
+    if query_request.kind != "query" or price["free"] or price["known"] or after is None:
+        return []
+    return closed_by(query_request, project, left=after["epsilon"], analyst=about.analyst, drafts=about.drafts)
 
 
 def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
@@ -48,9 +80,13 @@ def _confirm(price: Mapping[str, Any], analyst: str | None) -> str:
     return f"This query costs {price['cost']['words']} of the budget of {price['whose']}, charged to {who}.{left}"
 
 
-def _linked(price: Mapping[str, Any]) -> dict[str, str]:
-    """The price and the widest error as the form's two fields say them; empty where one is not known beforehand."""
-    widths = [each["plus_minus"] for each in price["errors"]]
+def _linked(price: Mapping[str, Any], column: str) -> dict[str, str]:
+    """The price, and the error of the chosen column or the widest one, as the form's two fields say them.
+
+    Empty where one is not known beforehand.
+    """
+    errors = [each for each in price["errors"] if each["column"] == column] if column else []
+    widths = [each["plus_minus"] for each in errors or price["errors"]]
     epsilon = price["cost"]["epsilon"] or price["cost"].get("budget")
     return {
         "epsilon": f"{epsilon:.6g}" if epsilon else "",

@@ -16,6 +16,7 @@ from discreet.console.people.people_store import NAME, PeopleStore
 from discreet.console.people.publications import Publications
 from discreet.console.people.refused_queries import RefusedQueries
 from discreet.console.people.roster import PeopleRoster, Person, PersonRole
+from discreet.console.people.saved_drafts import SavedDrafts
 from discreet.console.people.sessions import BrowserSessions
 from discreet.console.people.setup_link import SetupLink
 from discreet.console.people.throttle import LoginThrottle, TooManyLogins
@@ -63,6 +64,7 @@ class People:
         self.published = Publications(self.store, clock)
         self.notes = AnswerNotes(self.store, clock)
         self.refused = RefusedQueries(self.store, clock)
+        self.drafts = SavedDrafts(self.store, clock)
         self.denials = Denials(self.store, clock)
         self.keys = IdempotencyKeys(self.store, clock)
 

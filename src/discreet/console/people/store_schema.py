@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: The version of the tables below. Another one needs a step of `UPGRADES`, never a silent change.
-VERSION = 2
+VERSION = 3
 #: The oldest that can be upgraded.
 OLDEST = 1
 
@@ -109,6 +109,16 @@ UPGRADES = {
             hint TEXT NOT NULL
         ) STRICT""",
         "CREATE INDEX refused_queries_person ON refused_queries (person)",
+    ),
+    3: (
+        """CREATE TABLE saved_drafts (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            person INTEGER NOT NULL REFERENCES people (number),
+            time INTEGER NOT NULL,
+            content TEXT NOT NULL
+        ) STRICT""",
+        "CREATE INDEX saved_drafts_person ON saved_drafts (person)",
     ),
 }
 

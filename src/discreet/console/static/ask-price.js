@@ -2,8 +2,8 @@
 export const make = (name, said = "", more = {}) => Object.assign(document.createElement(name), { textContent: said }, more);
 const shown = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
 
-/** The parts of a price. */
-export function cost(found) {
+/** The parts of a price. `choose`: called with the column that the plus or minus shall be for. */
+export function cost(found, { choose }) {
   const facts = make("dl", "", { className: "facts" });
   const add = (name, said) => facts.append(make("dt", name), make("dd", said));
   add("Cost", found.cost.words);
@@ -14,15 +14,37 @@ export function cost(found) {
   if (found.region) add("Region", found.region);
   const parts = [facts];
   if (found.free) parts.unshift(make("p", `Free: ${found.free}.`, { className: "good" }));
+  if (found.closes.length) parts.push(make("p", "After it, the remaining budget is too small for:"), closed(found.closes));
   if (found.plan) parts.push(...plan(found));
   else if (found.errors.length) {
     const list = make("ul", "", { className: "errors" });
-    list.append(...found.errors.map((each) => make("li", each.words)));
+    list.append(...found.errors.map((each) => errorOf(each, found, choose)));
     parts.push(make("h3", "Error"), list);
   }
   if (found.known) parts.push(make("p", `${found.known}.`));
   if (found.parts.length) parts.push(reasons(found));
   return parts;
+}
+
+function closed(closes) {
+  const list = make("ul", "", { className: "errors" });
+  for (const { words, to } of closes) {
+    const item = make("li");
+    item.append(make("a", words, { href: to }));
+    list.append(item);
+  }
+  return list;
+}
+
+/** A column's error; its name is a button where the plus or minus can be for it. */
+function errorOf({ column, words }, { columns, column: chosen }, choose) {
+  if (!columns.includes(column) || !words.startsWith(`${column}: `)) return make("li", words);
+  const item = make("li");
+  const name = make("button", column, { type: "button", className: "put", title: `Set plus or minus for ${column}` });
+  name.ariaPressed = String(column === chosen);
+  name.addEventListener("click", () => choose(column === chosen ? "" : column));
+  item.append(name, words.slice(column.length));
+  return item;
 }
 
 function countsLeft({ now, after }) {

@@ -24,7 +24,7 @@ const editor = openEditor({
 // -- drafts: what was typed is kept in this tab ------------------------------------------------
 
 const who = form.dataset.who;
-const NAMES = ["sql", "by", "epsilon", "within", "confidence", "delta", "rows", "key"];
+const NAMES = ["sql", "by", "epsilon", "within", "column", "confidence", "delta", "rows", "key"];
 const example = document.getElementById("example");
 
 function fields() {
@@ -33,6 +33,7 @@ function fields() {
 }
 
 function put(values) {
+  if (values.column) offerColumns([values.column], values.column);
   for (const name of NAMES) if (values[name]) form.elements[name].value = values[name];
   editor.restore(values.sql);
   form.elements.fresh.checked = values.fresh === true;
@@ -138,9 +139,10 @@ async function price() {
   if (turn !== newest || found.accepted === undefined) return;
   mark(false);
   current = found;
+  if (found.accepted || found.columns?.length) offerColumns(found.columns, found.column);
   const problem = found.accepted ? null : found.problem;
   trouble.replaceChildren(...(problem ? [refusal(problem, { show: editor.select, take: taken })] : []));
-  priced.replaceChildren(...(problem ? [make("p", "Nothing was charged.", { className: "soft" })] : cost(found)));
+  priced.replaceChildren(...(problem ? [make("p", "Nothing was charged.", { className: "soft" })] : cost(found, { choose: chooseColumn })));
   confirming.textContent = problem ? "A refusal is free." : found.confirm;
   if (problem && Number.isInteger(problem.start)) editor.point(problem.start, problem.start + problem.width);
   if (!problem) link(found.linked);
@@ -151,6 +153,21 @@ function link(linked) {
   const name = form.elements.by.value === "within" ? "epsilon" : "within";
   if (document.activeElement !== form.elements[name]) form.elements[name].value = linked[name];
   follow();
+}
+
+/** The columns that the plus or minus can be for; an older one that the query does not have any more is none. */
+function offerColumns(columns, column) {
+  const list = form.elements.column;
+  list.replaceChildren(list.options[0], ...columns.map((each) => make("option", each, { value: each })));
+  list.value = column;
+  document.getElementById("of-column").hidden = !columns.length;
+}
+
+function chooseColumn(column) {
+  form.elements.column.value = column;
+  form.elements.column.focus(); // the button that was clicked goes with the old price
+  later();
+  price();
 }
 
 function taken(told) {
