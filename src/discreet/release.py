@@ -306,6 +306,10 @@ class Release:
         )
         return below_noise - hidden - missing, hidden, len(pairs) * len(places) - missing
 
+    def below_noise_warnings(self) -> list[str]:
+        """How many numbers are below their noise, and how many it hides."""
+        return below_noise_warnings(*self.count_below_noise())
+
     def to_data(self, *, best: bool = False) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract. best: with the best numbers, row by row."""
         return {

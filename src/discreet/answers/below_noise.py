@@ -10,7 +10,7 @@ from discreet.release import Release, ReleaseColumn
 
 
 def count_below_noise(reading: AnswerReading, release: Release) -> tuple[int, int, int]:
-    """`Release.count_below_noise` of a release that shows a reading, from its vectors where floats hold them exactly."""
+    """`Release.count_below_noise` of a reading's release, from its vectors where floats hold them exactly."""
     numbers = [
         None if column.kind == "key" else reading.numbers(place, release.confidence)
         for place, column in enumerate(release.columns)

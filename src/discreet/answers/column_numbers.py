@@ -1,4 +1,4 @@
-"""The numbers of a column with the ends of their intervals, as arrays: for rules that look at every group of an answer."""
+"""The numbers of a column with the ends of their intervals, as arrays: for rules that look at every group."""
 
 from __future__ import annotations
 

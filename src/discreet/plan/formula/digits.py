@@ -50,7 +50,7 @@ def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]
 
 
 def _distinct(powers: NDArray[np.int64]) -> list[int]:
-    """The distinct ones of some powers, of which there are at most a few hundred: without sorting as `np.unique` does."""
+    """The distinct ones of some powers, a few hundred at most, in order: `np.unique` would sort all of them."""
     if not powers.size:
         return []
     least = int(powers.min())
