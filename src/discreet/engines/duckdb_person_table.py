@@ -110,9 +110,9 @@ class _DuckDBPersonTable:
         """The rows that are kept of those who have too many, or who disagree with themselves.
 
         Because: rows stand by the digest that each has as the first of its kind. Such a row among the first
-            `rows_per_person` of all has fewer than that before it here, too; so `candidates` has every row that is kept:
-            those, and every second and further of equal rows. Equal rows stand side by side, for a digest names its
-            person and content. Only persons who have some are ranked again, by the digests of all of their rows.
+            `rows_per_person` of all has fewer than that before it here, too. So `candidates` has every row that is
+            kept: those, and every second and further of equal rows. Equal rows stand side by side, for a digest names
+            its person and content. Only persons who have some are ranked again, by the digests of all of their rows.
         """
         secret = secret_sql(part.text for part in self.reach.key_of("persons"))
         self.cursor.execute(
