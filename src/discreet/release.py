@@ -308,16 +308,7 @@ class Release:
 
     def below_noise_warnings(self) -> list[str]:
         """How many numbers are below their noise, and how many it hides."""
-        below_noise, hidden, cells = self.count_below_noise()
-        warnings = []
-        for number, words in (
-            (below_noise, "below the noise"),
-            (hidden, f"not shown ({DASH}): the noise is too large"),
-        ):
-            plural = "is" if number == 1 else "are"
-            which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {plural}"
-            warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
-        return warnings
+        return below_noise_warnings(*self.count_below_noise())
 
     def to_data(self, *, best: bool = False) -> dict[str, Any]:
         """The answer as JSON data; the keys are a contract. best: with the best numbers, row by row."""
@@ -536,6 +527,19 @@ def _covers_bounds(low: float, high: float, bounds: Bounds) -> bool:
         return False
     slack = 1e-9 * (bounds[1] - bounds[0])
     return low <= bounds[0] + slack and high >= bounds[1] - slack
+
+
+def below_noise_warnings(below_noise: int, hidden: int, cells: int) -> list[str]:
+    """How many of some numbers are below their noise, and how many it hides."""
+    warnings = []
+    for number, words in (
+        (below_noise, "below the noise"),
+        (hidden, f"not shown ({DASH}): the noise is too large"),
+    ):
+        plural = "is" if number == 1 else "are"
+        which = "the number is" if cells == 1 else f"{number:,} of {cells:,} numbers {plural}"
+        warnings += [f"{which} {words}; use a larger epsilon or wider groups to see more"] if number else []
+    return warnings
 
 
 def _array(values: list[Any]) -> Any:

@@ -214,6 +214,13 @@ MUTANTS = {
 }
 
 
+SHARED_MUTANTS = {
+    "a record of one event is in all": ("shared_boxes", lambda shared, boxes: tuple(boxes)),
+    "a new event changes nothing": ("shared_boxes", lambda shared, boxes: tuple(shared)),
+    "nobody is somebody": ("is_possible", lambda box: True),
+}
+
+
 def check_hard(worlds: int = size(40, 150)) -> None:
     check_many(1, worlds)
     check_dense(0)
@@ -221,7 +228,8 @@ def check_hard(worlds: int = size(40, 150)) -> None:
 
 @pytest.fixture
 def _no_climbing(monkeypatch):
-    """Good records come late, so that an answer hangs on the bounds."""
+    """Good records come late, so that an answer hangs on the bounds; and every answer is looked for."""
+    monkeypatch.setattr(overlap, "shared_boxes", lambda shared, boxes: ())
     monkeypatch.setattr(worst_record_search, "climb", lambda problem, weights, point: problem.first[:-1])
 
 
@@ -237,6 +245,26 @@ def test_the_checker_sees_a_planted_bug(name, monkeypatch):
     monkeypatch.setattr(place, attribute, bug)
     with pytest.raises(AssertionError):
         check_hard()
+
+
+@pytest.mark.parametrize("name", SHARED_MUTANTS)
+def test_the_checker_sees_a_wrong_record_that_is_in_every_event(name, monkeypatch):
+    attribute, bug = SHARED_MUTANTS[name]
+    monkeypatch.setattr(overlap, attribute, bug)
+    with pytest.raises(AssertionError):
+        check_hard()
+
+
+def test_a_record_in_every_event_needs_no_search(monkeypatch):
+    monkeypatch.setattr(overlap, "search", None)
+    found, ages = Overlap(), [ValueSet.interval(20, 60), ValueSet.interval(30, None), ValueSet.interval(None, 50)]
+    for allowed in ages:
+        found.add(box(age=allowed), [3, 4, 5])
+    assert found.largest(box(age=ValueSet.of([30, 90])), arm=0).upper == 9
+    assert found.upper_bounds(box(age=ValueSet.interval(40, None)), [1, 2]) == [12, 15]
+    assert found.copy().largest(box(sex=ValueSet.of([1])), arm=2).lower == 15
+    with pytest.raises(TypeError):  # nobody of these ages is in all: that is looked for
+        found.largest(box(age=ValueSet.interval(50, None)), arm=0)
 
 
 def test_dropping_cells_that_are_no_peak_is_what_saves_nodes(monkeypatch):
@@ -334,7 +362,7 @@ def test_a_history_of_the_whole_table_only():
     found.add(Region.whole(), [3, 4])
     found.add(Region.whole(), [3, 4])
     for region in (Region.whole(), box(age=ValueSet.of([3]), name=ValueSet.of(["x"]))):
-        assert found.largest(region, arm=1) == Bound(lower=8, upper=8, nodes=1)
+        assert found.largest(region, arm=1) == Bound(lower=8, upper=8, nodes=0)
         assert found.within(region, [6, None]).within
         verdict = found.within(region, [5, 7])
         assert not verdict.within

@@ -89,7 +89,11 @@ ROWS = [
     *[("b", None, "9", "F", "x")] * 3,
 ]  # fmt: skip
 PEOPLE = Persons(schema=SCHEMA, source=File(names=("id", "place", "age", "sex", "note"), rows=tuple(ROWS)))
-EQUAL = [(f"equal {number}", "z", age, "F", "n") for number in range(40) for age in ("1", "1", "1", "2")]
+EQUAL = [
+    *[(f"equal {number}", "z", age, "F", "n") for number in range(40) for age in ("1", "1", "1", "2")],
+    *[(f"more {number}", "z", age, "F", "n") for number in range(40) for age in "1233334444"],
+    *[(f"both {number}", "z", age, sex, "n") for number in range(40) for age, sex in ("1F", "1F", "1M", "2M")],
+]
 TYPED = Persons(
     schema=SCHEMA,
     source=File(names=PEOPLE.source.names, rows=(*ROWS, *EQUAL), types=(pa.string(),) * len(PEOPLE.source.names)),
@@ -146,7 +150,10 @@ AGAINST_THE_LAWS = {
         "first_value(stored_1) OVER (ORDER BY digest)",
     ),
     "constants come from every row": ("first_value(stored_1) OVER ranked", "max(stored_1) OVER ()"),
-    "constants stay as they were": ("first_value(stored_1) OVER ranked AS stored_1", "stored_1"),
+    "constants stay as they were": (
+        "first_value(stored_1) OVER ranked AS first_stored_1",
+        "stored_1 AS first_stored_1",
+    ),
     "nobody disagrees": ("min(stored_1) IS DISTINCT FROM max(stored_1)", "false"),
     "a NULL among values is no disagreement": ("OR count(stored_1) NOT IN (0, count(*))", ""),
     "the limit is for all together": ("PARTITION BY person ORDER BY", "ORDER BY"),
@@ -156,7 +163,12 @@ AGAINST_THE_LAWS = {
     "half of the id is enough": ('AND s."c1" = persons.key_1', ""),
 }
 AGAINST_THE_REFERENCE = {
-    "equal rows are one": ("AS occurrence FROM (", "AS counted, 1 AS occurrence FROM ("),
+    "equal rows are one": ("row_number() OVER ranked - rank() OVER ranked + 1", "1"),
+    "equal rows are counted from two": ("rank() OVER ranked + 1", "rank() OVER ranked + 2"),
+    "equal rows are not ranked again": ("FROM candidates WHERE occurrence > 1", "FROM candidates WHERE false"),
+    "the second of equal rows is no candidate": ("OR row_number() OVER ranked > rank() OVER ranked", ""),
+    "equal rows take places of others": ("dense_rank() OVER ranked <=", "rank() OVER ranked <="),
+    "constants of equal rows stay": ("first_value(stored_1) OVER ranked AS stored_1", "stored_1"),
     "NULL is a person": ('s."id"', "coalesce(s.\"id\", 'x')"),
     "the forgotten come back": ("persons.forgotten IS NOT TRUE", "true"),
     "the forgotten come back, ranked": ("apart AND NOT forgotten", "apart"),

@@ -139,16 +139,7 @@ class Guarantee:
 
         Because: min over arms of the maximum bounds the maximum of the minimum.
         """
-        bounds = []
-        if self.accounting != "zcdp" and pure < exact.UNBOUNDED:
-            bounds.append(Fraction(pure, EPSILON_UNITS))
-        if self.accounting != "pure" and self.delta_rho > 0:
-            bounds.append(epsilon_from_rho(Fraction(rho, RHO_UNITS), self.delta_rho))
-        if self.delta_order and orders is not None:
-            for order, loss in zip(ORDERS, orders, strict=True):
-                extra = conversion_cost(order, self.delta_order)
-                bounds.append(max(Fraction(0), Fraction(loss, RHO_UNITS) + extra) if loss else Fraction(0))
-        return min(bounds, default=None)
+        return _implied_epsilon(self, pure, rho, orders)
 
     def to_data(self) -> dict[str, str]:
         """The guarantee as JSON data."""
@@ -194,3 +185,17 @@ def _order_limit(guarantee: Guarantee, order: int) -> int | None:
 def _limit(most: Fraction, units: int) -> int:
     """A limit in whole units. A sum that has stopped at UNBOUNDED is within none."""
     return min(exact.units_down(most, units), exact.UNBOUNDED - 1)
+
+
+@lru_cache(maxsize=4096)
+def _implied_epsilon(guarantee: Guarantee, pure: int, rho: int, orders: tuple[int, ...] | None) -> Fraction | None:
+    bounds = []
+    if guarantee.accounting != "zcdp" and pure < exact.UNBOUNDED:
+        bounds.append(Fraction(pure, EPSILON_UNITS))
+    if guarantee.accounting != "pure" and guarantee.delta_rho > 0:
+        bounds.append(epsilon_from_rho(Fraction(rho, RHO_UNITS), guarantee.delta_rho))
+    if guarantee.delta_order and orders is not None:
+        for order, loss in zip(ORDERS, orders, strict=True):
+            extra = conversion_cost(order, guarantee.delta_order)
+            bounds.append(max(Fraction(0), Fraction(loss, RHO_UNITS) + extra) if loss else Fraction(0))
+    return min(bounds, default=None)

@@ -32,6 +32,23 @@ MOST_BITS = 62
 MOST_ARMS = 3
 
 
+#: So many boxes of records that are in every event are kept, and met with a region only where it is little work.
+MOST_SHARED = 4
+MOST_RUNS = 256
+
+
+def shared_boxes(shared: Sequence[Box], boxes: Sequence[Box]) -> tuple[Box, ...]:
+    """Some of the boxes of records that are in one of `shared` and in one of `boxes`."""
+    pairs = ((one, other) for one in shared for other in boxes[:MOST_SHARED] if is_small(one, other))
+    return tuple(box for one, other in pairs if is_possible(box := (one & other).tidy()))[:MOST_SHARED]
+
+
+def is_small(one: Box, other: Box) -> bool:
+    """Whether what two boxes share is found quickly."""
+    runs = (len(of.runs) * len(other.sides[name].runs) for name, of in one.sides.items() if name in other.sides)
+    return max(runs, default=0) <= MOST_RUNS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
     """lower <= the most that a record has lost <= upper; some record has lost `lower`. Equal: solved."""
@@ -62,7 +79,7 @@ class Overlap:
     Bound(lower=200, upper=200, nodes=1)
     """
 
-    __slots__ = ("_arrays", "_cells", "_events", "_losses")
+    __slots__ = ("_arrays", "_cells", "_events", "_losses", "_shared")
 
     def __init__(self) -> None:
         #: The losses of each event, by arm.
@@ -71,6 +88,8 @@ class Overlap:
         #: Each different region once; the losses of a repeat add to the first.
         self._events: dict[Region, int] = {}
         self._arrays: dict[int, Integers] = {}
+        #: Boxes that lie in every event: of the records in all of them some, or none.
+        self._shared: tuple[Box, ...] = (Box(),)
 
     @property
     def is_empty(self) -> bool:
@@ -84,6 +103,7 @@ class Overlap:
         twin._events = dict(self._events)
         twin._losses = [list(losses) for losses in self._losses]
         twin._arrays = dict(self._arrays)
+        twin._shared = self._shared
         return twin
 
     def add(self, region: Region, loss: Sequence[int]) -> None:
@@ -95,6 +115,7 @@ class Overlap:
         event = self._events.setdefault(tidy, len(self._events))
         if event == len(self._losses[0]):
             self._cells.add(disjoint(tidy), event=event)
+            self._shared = shared_boxes(self._shared, tidy.boxes)
             for losses in self._losses:
                 losses.append(0)
         for losses, each in zip(self._losses, loss, strict=True):
@@ -106,6 +127,9 @@ class Overlap:
         boxes = [box for box in region.boxes if is_possible(box)]
         if not boxes or not self._losses or not any(self._losses[arm]):
             return Bound(lower=0, upper=0, nodes=0)
+        together = sum(self._losses[arm])
+        if together < UNBOUNDED and self._is_shared(boxes):
+            return Bound(lower=together, upper=together, nodes=0)
         # No record gets above all finite losses without one that has no bound.
         cap = self._cap(arm, sum(loss for loss in self._losses[arm] if loss < UNBOUNDED))
         weights, shift = self._weights(arm, cap)
@@ -129,6 +153,8 @@ class Overlap:
         """
         if not self._losses:
             return [0] * len(arms)
+        if self._is_shared([box for box in region.boxes if is_possible(box)]):
+            return [min(UNBOUNDED, sum(self._losses[arm])) for arm in arms]
         cut = [self._weights(arm, UNBOUNDED) for arm in arms]
         whole = whole_problem(self._cells.shape(), [weights for weights, _ in cut])
         most = [0] * len(arms)
@@ -159,6 +185,13 @@ class Overlap:
         if any(sum(self._losses[arm]) <= limit for arm, limit in given.items()):
             return Verdict(within=True, witness=None, nodes=0)  # by plain addition
         return self._search(boxes, self._undominated(given), given, nodes)
+
+    def _is_shared(self, boxes: Sequence[Box]) -> bool:
+        """Whether a record of one of these boxes is certainly in every event: its loss is then the sum of all losses.
+
+        Because: a record in every event has lost that much, and none has lost more, so the bound is exact.
+        """
+        return any(is_possible(shared & box) for shared in self._shared for box in boxes if is_small(shared, box))
 
     def _search(self, boxes: Sequence[Box], limits: Mapping[int, int], given: Mapping[int, int], nodes: int) -> Verdict:
         cut = [self._weights(arm, self._cap(arm, limit)) for arm, limit in limits.items()]

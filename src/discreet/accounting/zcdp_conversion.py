@@ -35,8 +35,14 @@ def epsilon_from_rho(rho: Fraction, delta: Fraction) -> Fraction:
         return Fraction(0)
     order = Fraction(_best_order(float(rho), float(delta)))
     below = order - 1
-    tail = exact.ln(1 / delta, up=True) + order * exact.ln(below / order, up=True) - exact.ln(below, up=False)
+    tail = _ln_inverse(delta) + order * exact.ln(below / order, up=True) - exact.ln(below, up=False)
     return max(Fraction(0), order * rho + tail / below)
+
+
+@lru_cache(maxsize=256)
+def _ln_inverse(delta: Fraction) -> Fraction:
+    """ln(1/delta), rounded up."""
+    return exact.ln(1 / delta, up=True)
 
 
 @lru_cache(maxsize=4096)
@@ -82,17 +88,14 @@ def _guess_rho(epsilon: float, delta: float) -> float:
 
 def _best_order(rho: float, delta: float) -> float:
     """The alpha that minimises epsilon, by golden section on ln(alpha - 1)."""
-
-    def epsilon(log_below: float) -> float:
-        below = math.exp(log_below)
-        order = 1 + below
-        return order * rho + (-math.log(delta) - order * math.log1p(1 / below) - log_below) / below
-
-    ratio = (math.sqrt(5) - 1) / 2
+    exp, log1p, tail, ratio = math.exp, math.log1p, -math.log(delta), (math.sqrt(5) - 1) / 2
     low, high = -20.0, 40.0
-    for _ in range(80):
+    for _ in range(80):  # written out: every charge waits for it
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if epsilon(left) < epsilon(right):
+        below, above = exp(left), exp(right)
+        one = (1 + below) * rho + (tail - (1 + below) * log1p(1 / below) - left) / below
+        other = (1 + above) * rho + (tail - (1 + above) * log1p(1 / above) - right) / above
+        if one < other:
             high = right
         else:
             low = left

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answers.answer_columns import never_negative
+from discreet.answers.column_numbers import ColumnNumbers, endless_intervals
 from discreet.answers.group_windows import alike_windows, rounded_draws, window_sums
 from discreet.mechanisms.repeated_noise import RepeatedNoise
 from discreet.plan import formula
@@ -33,6 +34,9 @@ _SURE = Fraction(99, 100)
 #: without rows one in 20 has an interval that does not reach both bounds; two of 100 are left to pass this.
 _MOST_BINS = Fraction(2, 3)
 
+#: Whole numbers and widths up to this, and their sums and differences, are exact as floats.
+_EXACT = 2**51
+
 _Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -50,6 +54,7 @@ class AnswerBlock:
     bins: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     bought_confidence: dict[int, Fraction] = field(default_factory=dict)
     ends: dict[tuple[formula.Formula, Fraction], _Ends] = field(default_factory=dict)
+    rounded_values: dict[formula.Formula, NDArray[Any]] = field(default_factory=dict)
     coalesce_choices: dict[formula.Formula, formula.CoalesceChoice] = field(default_factory=dict)
     uninformative_groups: dict[formula.Formula, NDArray[np.bool_]] = field(default_factory=dict)
     window_places: dict[tuple[int, tuple[formula.GroupWindow, ...]], list[list[int]]] = field(default_factory=dict)
@@ -195,15 +200,21 @@ class AnswerBlock:
         positions = self.positions(key).tolist()
         return [None if label is None else place for place, label in zip(positions, labels, strict=True)]
 
-    def cells(self, output: OutputColumn) -> list[Cell]:
-        """One column of the answer."""
+    def cells(self, output: OutputColumn, groups: NDArray[np.int64] | None = None) -> list[Cell]:
+        """One column of the answer. `groups`: of these groups only, in this order."""
         output = self._located(output)
         if output.key is not None:
-            return self._labels(output.key)
+            return self._labels(output.key, groups)
         if output.grouping is not None:
-            return [int(output.grouping not in self.query.sets[self.place])] * self.size
-        column_cells = self._meaningful(output) if output.quantile is None else self._chosen(output.quantile)
-        return _without_hidden(column_cells, self.hidden(output))
+            size = self.size if groups is None else len(groups)
+            return [int(output.grouping not in self.query.sets[self.place])] * size
+        if output.quantile is not None:
+            chosen = _without_hidden(self._chosen(output.quantile), self.hidden(output))
+            return chosen if groups is None else [chosen[group] for group in groups.tolist()]
+        rounded = self._rounded(output)
+        numbers = rounded if self._whole(output) is not None else np.where(self.hidden(output), np.nan, rounded)
+        chosen_numbers = numbers if groups is None else numbers[groups]
+        return list(chosen_numbers.tolist()) if self._whole(output) is not None else floats_as_cells(chosen_numbers)
 
     def sortable(self, output: OutputColumn) -> list[Cell]:
         """What a column is sorted by: numbers as they were drawn, with all their digits; quantiles by their bins."""
@@ -298,9 +309,9 @@ class AnswerBlock:
                 is_hidden = is_hidden | self._nobody_by(index, _SURE)
         return is_hidden
 
-    def _labels(self, key: int) -> list[Cell]:
+    def _labels(self, key: int, groups: NDArray[np.int64] | None = None) -> list[Cell]:
         query = self.query
-        positions = self.positions(key)
+        positions = self.positions(key) if groups is None else self.positions(key)[groups]
         axis = query.axis_of(self.place, key)
         if axis is not None:
             labels: Sequence[Cell] = query.inquiry.sets[self.place][axis].labels
@@ -308,7 +319,7 @@ class AnswerBlock:
             turn = self._discovered_key_number(key)
             labels = [query.keys[key].label(key_values[turn]) for key_values in self.keys]
         else:
-            return [None] * self.size
+            return [None] * len(positions)
         label_array = np.empty(len(labels), dtype=object)
         label_array[:] = labels
         return list(label_array[positions].tolist())
@@ -320,16 +331,34 @@ class AnswerBlock:
         assert output.formula is not None
         return floats_as_cells(self._computed(output.formula))
 
-    def _meaningful(self, output: OutputColumn) -> list[Cell]:
-        """The numbers of a column, with no more digits than the noise leaves meaningful."""
-        whole = self._whole(output)
-        if whole is not None:
-            width = self.laws[whole].half_width(_DIGITS_AT)
-            return list(formula.meaningful_whole(self.values[whole], width).tolist())
+    def _rounded(self, output: OutputColumn) -> NDArray[Any]:
+        """The numbers of a column, with no more digits than the noise leaves meaningful; NaN for NULL."""
         assert output.formula is not None
-        values = self._computed(output.formula)
-        rounded = formula.meaningful_within(values, *self._ends(output, _DIGITS_AT))
-        return floats_as_cells(np.where(self._noisy(output.formula), rounded, values))
+        if output.formula not in self.rounded_values:
+            whole = self._whole(output)
+            if whole is not None:
+                width = self.laws[whole].half_width(_DIGITS_AT)
+                rounded = formula.meaningful_whole(self.values[whole], width)
+            else:
+                values = self._computed(output.formula)
+                within = formula.meaningful_within(values, *self._ends(output, _DIGITS_AT))
+                rounded = np.where(self._noisy(output.formula), within, values)
+            self.rounded_values[output.formula] = rounded
+        return self.rounded_values[output.formula]
+
+    def numbers(self, output: OutputColumn, confidence: Fraction) -> ColumnNumbers | None:
+        """What `cells` and `interval` say of a column, as arrays; None where floats would not hold it exactly."""
+        output = self._located(output)
+        if output.formula is None or self._uses_discovered_counts(output):
+            return None
+        whole, shown = self._whole(output), np.where(self.hidden(output), np.nan, self._rounded(output))
+        if whole is None:
+            low, high = self._ends(output, confidence)
+            return ColumnNumbers(values=shown, lows=low, highs=high)
+        width, values = self.laws[whole].half_width(confidence), self.values[whole]
+        if values.dtype == object or max(width, -int(values.min(initial=0)), int(values.max(initial=0))) > _EXACT:
+            return None
+        return ColumnNumbers(values=shown, lows=values - float(width), highs=values + float(width))
 
     def _chosen(self, quantile: int) -> list[Cell]:
         """A quantile: the middle of a bin, with no more digits than its interval leaves meaningful."""
@@ -366,7 +395,10 @@ class AnswerBlock:
             width = self.laws[whole].half_width(confidence)
             return [(value - width, value + width) for value in self.values[whole].tolist()]
         low, high = self._ends(output, confidence)
-        return [_ends(one, two) for one, two in zip(floats_as_cells(low), floats_as_cells(high), strict=True)]
+        pairs: list[Interval] = list(zip(low.tolist(), high.tolist(), strict=True))
+        for place in np.flatnonzero(endless_intervals(low, high)).tolist():
+            pairs[place] = None
+        return pairs
 
     def _ends(self, output: OutputColumn, confidence: Fraction) -> _Ends:
         assert output.formula is not None

@@ -7,6 +7,7 @@ from functools import partial
 from discreet.accounting import events
 from discreet.accounting.events import WeightedThresholdEvent
 from discreet.answers.answer_columns import columns_of
+from discreet.answers.below_noise import count_below_noise
 from discreet.answers.bounds.left_out import left_out_words
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
@@ -18,7 +19,7 @@ from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.weighted_threshold import key_weights
 from discreet.plan.stability import cells_touched
-from discreet.release import Release
+from discreet.release import Release, below_noise_warnings
 from discreet.sql.query_text import split_statements
 
 
@@ -92,7 +93,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, version
         )
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
-    return [*warnings, *release.below_noise_warnings()]
+    return [*warnings, *below_noise_warnings(*count_below_noise(reading, release))]
 
 
 def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.answers.answer_block import AnswerBlock
 from discreet.answers.best_numbers import best_columns
+from discreet.answers.column_numbers import ColumnNumbers, joined_numbers
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells
 from discreet.mechanisms.noise_combination import CombinedNoise, inverse_variance_weights
 from discreet.plan.formula import references
@@ -138,7 +139,10 @@ class AnswerReading:
     @cached_property
     def rows(self) -> tuple[tuple[Cell, ...], ...]:
         """The rows of the answer."""
-        return self._table([[block.cells(output) for block in self.blocks] for output in self.query.outputs])
+        if self.unsorted_groups is None:
+            return self._table([[block.cells(output) for block in self.blocks] for output in self.query.outputs])
+        shown = [self.blocks[0].cells(output, self.unsorted_groups) for output in self.query.outputs]
+        return tuple(zip(*shown, strict=True))
 
     def intervals(self, confidence: Fraction) -> tuple[Intervals, ...]:
         """For each row and column where the number lies without its noise, None for keys.
@@ -152,6 +156,18 @@ class AnswerReading:
         return self._table(
             [[block.interval(output, confidence) for block in self.blocks] for output in self.query.outputs]
         )
+
+    def numbers(self, column: int, confidence: Fraction) -> ColumnNumbers | None:
+        """What `rows` and `intervals` say of a column, as arrays; None where floats would not hold it exactly."""
+        level, output = 1 - (1 - confidence) / self.measurement.surer, self.query.outputs[column]
+        parts = [block.numbers(output, level) for block in self.blocks]
+        if any(part is None for part in parts):
+            return None
+        if self.unsorted_groups is not None and parts[0] is not None:
+            return parts[0].at(self.unsorted_groups)
+        sizes = np.cumsum([0, *(block.size for block in self.blocks)])
+        groups = np.array([sizes[place] + number for place, number in self.shown_groups], dtype=np.int64)
+        return joined_numbers([part for part in parts if part is not None]).at(groups)
 
     @cached_property
     def totals(self) -> tuple[tuple[int, ...], ...]:

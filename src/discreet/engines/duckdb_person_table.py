@@ -107,37 +107,53 @@ class _DuckDBPersonTable:
         retry_single_threaded(self.source, make)
 
     def rank(self) -> None:
-        """The rows that are kept of those who have too many, or who disagree with themselves."""
+        """The rows that are kept of those who have too many, or who disagree with themselves.
+
+        Because: rows stand by the digest that each has as the first of its kind. Such a row among the first
+            `rows_per_person` of all has fewer than that before it here, too. So `candidates` has every row that is
+            kept: those, and every second and further of equal rows. Equal rows stand side by side, for a digest names
+            its person and content. Only persons who have some are ranked again, by the digests of all of their rows.
+        """
         secret = secret_sql(part.text for part in self.reach.key_of("persons"))
         self.cursor.execute(
             f"CREATE TEMP TABLE apart AS SELECT *, {secret} AS secret FROM persons WHERE apart AND NOT forgotten",
             hmac_pads(self.ownership.key),
         )
         stored = {f"stored_{place}": column for place, column in enumerate(self.ownership.schema.columns)}
-        digest = digest_sql(
-            "secret", {name: isinstance(column, TextColumn) for name, column in stored.items()}, "occurrence"
-        )
-        kept = [
-            f"first_value({name}) OVER ranked AS {name}" if column.constant else name for name, column in stored.items()
-        ]
-        listed = ", ".join(["person", *stored])
+        texts = {name: isinstance(column, TextColumn) for name, column in stored.items()}
+        constants = [f"stored_{place}" for place in self.ownership.constants]
+        limit, listed = self.ownership.unit.rows, ", ".join(["person", "secret", *stored])
 
         def make(rows: str) -> None:
-            coded = self._coded(rows, join="JOIN apart", beside={"person": "CAST(apart.number AS INTEGER)"})
+            beside = {"person": "CAST(apart.number AS INTEGER)", "secret": "apart.secret"}
+            coded = self._coded(rows, join="JOIN apart", beside=beside)
+            firsts = [f"first_value({name}) OVER ranked AS first_{name}" for name in constants]
             # The person is the same in all rows that are ranked together. Taken from the first all the same: with
             # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
             self.cursor.execute(
-                f"""CREATE TEMP TABLE kept AS
-                SELECT first_value(person) OVER ranked AS person, {", ".join(kept)} FROM (
-                  SELECT {listed}, {digest} AS digest FROM (
-                    SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS occurrence FROM ({coded})
-                  ) JOIN apart ON person = apart.number
-                )
+                f"""CREATE TEMP TABLE candidates AS
+                SELECT {", ".join(["first_value(person) OVER ranked AS person", *stored, *firsts])},
+                  row_number() OVER ranked - rank() OVER ranked + 1 AS occurrence
+                FROM (SELECT {listed}, {digest_sql("secret", texts, "1")} AS digest FROM ({coded}))
                 WINDOW ranked AS (PARTITION BY person ORDER BY digest)
-                QUALIFY row_number() OVER ranked <= {self.ownership.unit.rows}"""
+                QUALIFY dense_rank() OVER ranked <= {limit} OR row_number() OVER ranked > rank() OVER ranked"""
             )
 
         retry_single_threaded(self.source, make)
+        kept = [f"first_{name} AS {name}" if name in constants else name for name in stored]
+        again = [f"first_value({name}) OVER ranked AS {name}" if name in constants else name for name in stored]
+        self.cursor.execute("CREATE TEMP TABLE repeated AS SELECT DISTINCT person FROM candidates WHERE occurrence > 1")
+        self.cursor.execute(
+            f"""CREATE TEMP VIEW kept AS
+            SELECT {", ".join(["person", *kept])} FROM candidates ANTI JOIN repeated USING (person)
+            UNION ALL
+            SELECT first_value(person) OVER ranked AS person, {", ".join(again)} FROM (
+              SELECT {listed}, {digest_sql("secret", texts, "occurrence")} AS digest
+              FROM candidates SEMI JOIN repeated USING (person) JOIN apart ON person = apart.number
+            )
+            WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+            QUALIFY row_number() OVER ranked <= {limit}"""
+        )
 
     def write_persons(self, stream: BinaryIO) -> None:
         """The side file."""

@@ -162,8 +162,9 @@ class Curator:
                 self.ledger.fail(charge.id)
                 raise LedgerFault("the noise drawn is not the noise charged", hint="this is a defect; please report it")
             measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also, surer=surer)
+            measurement_text = measurement.to_text()
             try:
-                self.ledger.store(charge.id, measurement.to_text())
+                self.ledger.store(charge.id, measurement_text)
             except LedgerFault:
                 is_over = False  # nobody was shown anything, and the ledger may be well again
                 raise
@@ -171,7 +172,7 @@ class Curator:
         finally:
             self.ledger.end_answer(charge.id, is_over=is_over)
         stored = self.ledger.answer(charge.id)  # whoever stored first: no other draw leaves
-        drawn = measurement if stored == measurement.to_text() else Measurement.from_text(stored)
+        drawn = measurement if stored == measurement_text else Measurement.from_text(stored)
         return replace(drawn, is_resumed=is_resumed)
 
     def stored_measurement(self, id_: str) -> Measurement:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,14 +149,15 @@ class Project:
         from discreet.sql.query_parser import parse_query
 
         text = with_limits(text, groups=groups_per_person, rows=rows_per_person_per_group)
-        return Question(project=self, query=parse_query(text, self.versions.catalog()))
+        query = self.versions.query_cache.parse(text, self.versions.catalog(), parse=parse_query)
+        return Question(project=self, query=query)
 
     def stored_statement_reader(self) -> Reads:
-        """How the statements of stored answers are read: all against one catalog, the one that stands now."""
+        """How the statements of stored answers are read: all against one catalog, of when the first is read."""
         from discreet.sql.query_parser import parse_query
 
-        catalog = self.versions.catalog()
-        return lambda text: parse_query(text, catalog, was_accepted=True)
+        catalog = cache(self.versions.catalog)  # most answers need none
+        return lambda text: parse_query(text, catalog(), was_accepted=True)
 
     def batch(
         self,

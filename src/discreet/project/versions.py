@@ -33,6 +33,7 @@ from discreet.project.declaration import (
     refuse_second_unit,
 )
 from discreet.project.file_differences import FileDifferences
+from discreet.project.query_cache import QueryCache
 from discreet.project.source_changes import SourceChanges
 from discreet.project.version_erasure import VersionErasure
 from discreet.project.version_records import VersionRecords, engine_address, is_elsewhere
@@ -61,6 +62,7 @@ class Versions:
     folder: Path
     file: ProjectFile
     curator: Curator
+    query_cache: QueryCache = field(default_factory=QueryCache, repr=False)
     _publics: dict[str, tuple[object, PublicTable]] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -47,6 +47,8 @@ class QueryBatch:
         Weighed by how much a group measures, then raised together until the person whom the batch touches
         most loses `total`.
         """
+        if len(self.groups) == 1:  # whom it touches, if anybody, loses the total
+            return [Fraction(exact.units_down(total, 10**9), 10**9)]
         weights = [group_weight(self.whole(group)) for group in self.groups]
         shares = [total * weight / sum(weights) for weight in weights]
         tables: dict[object, Overlap] = {}

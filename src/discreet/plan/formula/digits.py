@@ -43,10 +43,18 @@ def meaningful(values: ArrayLike, half_widths: ArrayLike) -> NDArray[np.float64]
     powers = np.full(value.shape, np.iinfo(np.int64).max)
     powers[is_roundable] = _DIGITS - 1 - np.floor(np.log10(np.abs(size[is_roundable]))).astype(np.int64)
     rounded = value.copy()
-    for digits in np.unique(powers[is_roundable]).tolist():
+    for digits in _distinct(powers[is_roundable]):
         chosen = powers == digits
         rounded[chosen] = _to(value[chosen], digits)
     return rounded + 0.0  # no minus zero
+
+
+def _distinct(powers: NDArray[np.int64]) -> list[int]:
+    """The distinct ones of some powers, a few hundred at most, in order: `np.unique` would sort all of them."""
+    if not powers.size:
+        return []
+    least = int(powers.min())
+    return list((np.flatnonzero(np.bincount(powers - least)) + least).tolist())
 
 
 def _to(value: NDArray[Any], digits: int) -> NDArray[np.float64]:
