@@ -248,7 +248,9 @@ class SqliteLedgerStore:
     def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
         with sqlite_faults(LEDGER_FILE):
             least = after + 1 if after else _LEAST_SEQ
-            yield from self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,))
+            # no `yield from`: whoever stops early closes the cursor then, perhaps after its connection
+            for row in self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,)):
+                yield row
 
     def balances(self) -> SummaryRows:
         with sqlite_faults(LEDGER_FILE):
