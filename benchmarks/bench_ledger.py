@@ -25,7 +25,6 @@ from discreet.accounting.region import Region
 from discreet.ledger.charge_request import ChargeRequest
 from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 
-
 #: The long ledger; and what is moved to PostgreSQL, which writes slowly.
 ROWS, SERVER_ROWS, QUICK_ROWS = 1_000_000, 100_000, 10_000
 CHARGES, QUICK_CHARGES = 500, 100
@@ -36,6 +35,13 @@ WITHOUT = {
     "Tumult": "its budget is an object in memory: nothing outlives the session",
     "PipelineDP": "its budget is an object in memory: nothing outlives the run",
 }
+#: What is done with a long ledger.
+LONG = {
+    "first": "open for the first time: every row's digest and MAC, fold, tables, answers, anchor",
+    "again": "open again: the checkpoint, and what came after it",
+    "verify": "verify: all of it from the disk, the checkpoint made anew, and the database's own check",
+}
+
 #: What is done with a ledger, in a process of its own: CPU seconds, seconds, MiB.
 DO = """
 import resource, sys, time
@@ -91,7 +97,7 @@ def clients_text(folder: Path, path: Path, rows: int) -> str:
         file = ledger_clients.long(path)
         address, moved_s = ledger_clients.move(moved, url)
         server = ledger_clients.long(address)
-        opened = long_lines(address, SERVER_ROWS)
+        opened = long_lines(long_acts(address), SERVER_ROWS, "PostgreSQL")
     heading = (
         "| ledger | machines | processes | threads each | populations | questions/s | median ms | 95% ms | CPU ms |\n"
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
@@ -128,16 +134,15 @@ def forget_checkpoints() -> None:
         each.unlink()
 
 
-def long_lines(where: LedgerLocation, rows: int) -> str:
+def long_acts(where: LedgerLocation) -> dict[str, list[float]]:
     """Opening for the first time, again, and verifying."""
     forget_checkpoints()
-    acts = {
-        "open for the first time: every row's digest and MAC, fold, tables, answers, anchor": act(where, "open"),
-        "open again: the checkpoint, and what came after it": act(where, "open"),
-        "verify: all of it from the disk, the checkpoint made anew, and the database's own check": act(where, "verify"),
-    }
-    kind = "PostgreSQL" if isinstance(where, DatabaseAddress) else "a file"
-    lines = [f"| {what} | {cpu:.2f} | {wall:.2f} | {memory:.0f} |" for what, (cpu, wall, memory) in acts.items()]
+    return {what: act(where, what) for what in LONG}
+
+
+def long_lines(acts: dict[str, list[float]], rows: int, kind: str) -> str:
+    """These as a table."""
+    lines = [f"| {LONG[what]} | {cpu:.2f} | {wall:.2f} | {memory:.0f} |" for what, (cpu, wall, memory) in acts.items()]
     heading = [f"| a ledger of {rows:,} rows in {kind} | CPU s | s | peak MiB |", "|---|---:|---:|---:|"]
     return "\n".join([*heading, *lines])
 
@@ -170,10 +175,7 @@ def main() -> None:
         path = folder / "long" / "ledger.db"
         long_ledger(path, rows)
         size = path.stat().st_size / 2**20
-        opened = long_lines(path, rows)
-        again = act(path, "open")
-        forget_checkpoints()
-        first = act(path, "open")
+        acts = long_acts(path)
         clients = "" if quick else clients_text(folder, path, rows)
     text = f"""
 | | per CPU second | per second |
@@ -186,14 +188,14 @@ answer. Threads that wait share them.
 
 {clients}
 
-{opened}
+{long_lines(acts, rows, "a file")}
 
 {size:.0f} MiB. Charges of 120 regions, 1,000 prices and 100,000 queries, each with its answer. How fast this machine was
 meanwhile: ten million additions in a loop took {yardstick():.2f} CPU s.
 """
     print(text)
     write_section("ledger", text.replace("\n\n\n\n", "\n\n"), quick=quick)
-    write("ledger", records_of(whole[0], first, again, rows), quick=quick)
+    write("ledger", records_of(whole[0], acts["first"], acts["again"], rows), quick=quick)
 
 
 if __name__ == "__main__":

@@ -248,9 +248,8 @@ class SqliteLedgerStore:
     def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
         with sqlite_faults(LEDGER_FILE):
             least = after + 1 if after else _LEAST_SEQ
-            # no `yield from`: whoever stops early closes the cursor then, perhaps after its connection
-            for row in self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,)):
-                yield row
+            rows = self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,))
+            yield from (row for row in rows)  # whoever stops early closes this, perhaps after the connection
 
     def balances(self) -> SummaryRows:
         with sqlite_faults(LEDGER_FILE):
