@@ -88,7 +88,7 @@ class _DuckDBPersonTable:
         limit, constants = self.ownership.unit.rows, self.ownership.constants
         listed = ", ".join(self.reach.names)
         tag = tag_sql(part.text for part in self.reach.key_of("grouped"))
-        apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
+        apart = " OR ".join([f"count(*) > {limit}", *(disagree_sql(f"stored_{place}") for place in constants)])
 
         def make(rows: str) -> None:
             coded = self._coded(
@@ -113,38 +113,17 @@ class _DuckDBPersonTable:
             f"CREATE TEMP TABLE apart AS SELECT *, {secret} AS secret FROM persons WHERE apart AND NOT forgotten",
             hmac_pads(self.ownership.key),
         )
-        stored = {f"stored_{place}": column for place, column in enumerate(self.ownership.schema.columns)}
-        digest = digest_sql(
-            "secret", {name: isinstance(column, TextColumn) for name, column in stored.items()}, "occurrence"
-        )
-        kept = [
-            f"first_value({name}) OVER ranked AS {name}" if column.constant else name for name, column in stored.items()
-        ]
-        listed = ", ".join(["person", *stored])
 
         def make(rows: str) -> None:
             coded = self._coded(rows, join="JOIN apart", beside={"person": "CAST(apart.number AS INTEGER)"})
-            # The person is the same in all rows that are ranked together. Taken from the first all the same: with
-            # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
-            self.cursor.execute(
-                f"""CREATE TEMP TABLE kept AS
-                SELECT first_value(person) OVER ranked AS person, {", ".join(kept)} FROM (
-                  SELECT {listed}, {digest} AS digest FROM (
-                    SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS occurrence FROM ({coded})
-                  ) JOIN apart ON person = apart.number
-                )
-                WINDOW ranked AS (PARTITION BY person ORDER BY digest)
-                QUALIFY row_number() OVER ranked <= {self.ownership.unit.rows}"""
-            )
+            self.cursor.execute(f"CREATE TEMP TABLE kept AS {kept_rows_sql(self.ownership, coded)}")
 
         retry_single_threaded(self.source, make)
 
     def write_persons(self, stream: BinaryIO) -> None:
         """The side file."""
         sql = "SELECT CAST(number AS INTEGER) AS number, tag, rows FROM persons WHERE NOT forgotten"
-        with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
-            for batch in self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
-                writer.write_batch(batch.cast(persons_schema()))
+        write_side_file(self.cursor, sql, stream)
 
     def write(self, stream: BinaryIO) -> DeclarationOutcome:
         """The declared table: everybody else's rows as they come, then the ranked ones."""
@@ -218,6 +197,33 @@ class _DuckDBPersonTable:
         )
 
 
-def _disagree(value: str) -> str:
+def kept_rows_sql(ownership: Ownership, coded: str) -> str:
+    """The rows that are kept of persons who stand in `apart` with their secrets, of SQL that has all of their rows."""
+    stored = {f"stored_{place}": column for place, column in enumerate(ownership.schema.columns)}
+    texts = {name: isinstance(column, TextColumn) for name, column in stored.items()}
+    digest = digest_sql("secret", texts, "occurrence")
+    kept = [
+        f"first_value({name}) OVER ranked AS {name}" if column.constant else name for name, column in stored.items()
+    ]
+    listed = ", ".join(["person", *stored])
+    # The person is the same in all rows that are ranked together. Taken from the first all the same: with
+    # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
+    return f"""SELECT first_value(person) OVER ranked AS person, {", ".join(kept)} FROM (
+          SELECT {listed}, {digest} AS digest FROM (
+            SELECT {listed}, row_number() OVER (PARTITION BY {listed}) AS occurrence FROM ({coded})
+          ) JOIN apart ON person = apart.number
+        )
+        WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+        QUALIFY row_number() OVER ranked <= {ownership.unit.rows}"""
+
+
+def write_side_file(cursor: duckdb.DuckDBPyConnection, sql: str, stream: BinaryIO) -> None:
+    """Write the number, the tag and the rows of each person."""
+    with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
+        for batch in cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+            writer.write_batch(batch.cast(persons_schema()))
+
+
+def disagree_sql(value: str) -> str:
     """Whether a person's rows differ in a column; one NULL among values differs."""
     return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"
