@@ -267,3 +267,8 @@ def test_a_damaged_earlier_version_is_not_gone_on_from(tmp_path):
     earlier = EarlierVersion(place=old, files=files, stamps=stamp_of(files))
     assert DUCKDB.extend(table, folder=tmp_path, target=tmp_path / "new.parquet", earlier=earlier, **KEYS) is None
     assert PERSON in read_parquet(old)[0]
+    for file in (old, persons_file(old)):
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+        assert DUCKDB.extend(table, folder=tmp_path, target=tmp_path / "new.parquet", earlier=earlier, **KEYS) is None
+        file.write_bytes(content)

@@ -43,6 +43,7 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
 from discreet.engines.table_file import PERSON, persons_file, working_folder
 from discreet.engines.table_location import TableLocation
+from discreet.errors import DiscreetError
 from discreet.plan.cells import Axis, Cells, DiscoveredAxis, KeyWeights
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
@@ -161,10 +162,10 @@ class DuckDBEngine(FileBackedEngine):
     ) -> DeclarationOutcome | None:
         """Make the declared table from an earlier version and added files: see `duckdb_table_growth`.
 
-        None where there are cells that cannot be read, files that are read as copies, or ends of edges.
+        None where there are cells that cannot be read, files that are read as copies, or ends of edges; and where
+        anything fails: `declare` then says what is wrong with the source, or that it was the earlier version.
         """
         from discreet.engines import duckdb_table_growth as growth
-        from discreet.engines.duckdb_declared_table import Unreadable
         from discreet.engines.readable_copies import readable
 
         file, old = path_of(target), path_of(earlier.place)
@@ -188,7 +189,7 @@ class DuckDBEngine(FileBackedEngine):
                 return growth.extend_persons(
                     connection, ownership, (added, *chain[1:]), older=older, earlier=old, target=file
                 )
-        except (growth.CannotExtend, Unreadable):
+        except (growth.CannotExtend, DiscreetError):
             self.drop(file)
             return None
 

@@ -97,7 +97,7 @@ def _content_text(salt: str, place: int, file: Path) -> str:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def _digest_at(file: Path, size: int, written: int, changed: int, node: int) -> str:
     """The digest of a file as it is at this time: a page that is looked at often does not read it again."""
     return _digest(file)
