@@ -58,7 +58,7 @@ def test_two_machines_have_one_budget(shared: tuple[Ledger, Ledger]):
         assert spent(ledger) == 3
 
 
-@pytest.mark.parametrize("point", ["rows", "payloads"])
+@pytest.mark.parametrize("point", ["charge_rows", "balances", "payloads"])
 def test_opening_while_another_machine_writes(
     shared: tuple[Ledger, Ledger], address: DatabaseAddress, machine, monkeypatch: pytest.MonkeyPatch, point: str
 ):
@@ -67,10 +67,10 @@ def test_opening_while_another_machine_writes(
     machine("two")
     act = getattr(PostgresLedgerStore, point)
 
-    def late(store: PostgresLedgerStore):
+    def late(store: PostgresLedgerStore, **named: int):
         monkeypatch.setattr(PostgresLedgerStore, point, act)
         one.store(ask(one, laplace("0.5")).id, "meanwhile")
-        return act(store)
+        return act(store, **named)
 
     monkeypatch.setattr(PostgresLedgerStore, point, late)
     with Ledger.open(address) as again:
