@@ -38,7 +38,7 @@ from discreet.storage.program_version import VERSION
 #: Another one is written when so many entries came after the last one.
 ROWS = 20_000
 #: Raised whenever a fold, or these bytes, change their meaning.
-FORMAT = 1
+FORMAT = 2
 
 _APART = {"digests", "refinements", "stored", *INDEXED}
 _REFINEMENTS = ("refined_by", "waiting", "erasing")
