@@ -1,6 +1,6 @@
 """A refresh after files were added: what it costs beside one that reads everything.
 
-10 million visits in Parquet (`scale_data`), then 100,000 more in a file of their own; `refresh` goes on from the version
+10 million visits in Parquet (`scale_data`), then 100,000 more in a file of their own; `refresh` builds on the version
 before, `refresh --force` reads all of it. Each in a process of its own, CPU of all its threads. `--quick`: 200,000 visits
 and 2,000 more.
 """
@@ -58,7 +58,7 @@ def grow(data: scale_data.Data, added: int, turn: int) -> None:
 
 
 def case(folder: Path, data: scale_data.Data, unit: scale_project.Unit, limit: int) -> list[dict[str, float]]:
-    """The first version, one that goes on from it, and one that is made anew."""
+    """The first version, one that builds on it, and one that is made anew."""
     for file in data.visits.glob("part-1*.parquet"):
         file.unlink()
     scale_project.write(
@@ -71,7 +71,7 @@ def case(folder: Path, data: scale_data.Data, unit: scale_project.Unit, limit: i
 
 def refresh_grown(folder: Path, data: scale_data.Data) -> dict[str, float]:
     grow(data, QUICK_ADDED if data.rows == QUICK_ROWS else ADDED, 0)
-    figures = refresh(folder, "go on")
+    figures = refresh(folder, "build on")
     assert figures["added"], "it was made anew"
     return figures
 
@@ -84,7 +84,7 @@ def main() -> None:
         data = scale_data.make(Path(name) / "data", rows)
         for number, (words, (unit, limit)) in enumerate(CASES.items()):
             first, grown, whole = case(Path(name) / f"project-{number}", data, unit, limit)
-            assert grown["rows"] == whole["rows"], "a version that went on is another"
+            assert grown["rows"] == whole["rows"], "a version that builds on another differs"
             figures = [
                 f"{first['cpu']:.1f}",
                 f"{grown['cpu']:.1f}",

@@ -1,4 +1,4 @@
-"""A refresh goes on from the newest version where files were only added, and makes the same; else it reads everything."""
+"""A refresh builds on the newest version where files were only added, and makes the same; else it reads everything."""
 
 import json
 from collections import Counter
@@ -56,7 +56,7 @@ SECOND = "who,age,sex,number\n" + "".join(f"p{number},{number},F,{number % 10}\n
 
 @pytest.fixture
 def extended(monkeypatch):
-    """Which makings went on from an earlier version, and which were asked to."""
+    """What each making that was to build on an earlier version brought."""
     outcomes = []
     extend = DuckDBEngine.extend
 

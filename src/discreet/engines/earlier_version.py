@@ -1,4 +1,4 @@
-"""The version that a new one goes on from, where files were only added to a table's source."""
+"""The version that a new one builds on, where files were only added to a table's source."""
 
 from __future__ import annotations
 

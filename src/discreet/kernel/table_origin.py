@@ -16,7 +16,7 @@ from discreet.schema.schema import Table
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOrigin:
     """Sources relative to `folder`; the tables on the `path` to the person, nearest first; those of `whose` forgotten
-    persons none is let in; and the version that may be gone on from.
+    persons none is let in; and the version that it may build on.
     """
 
     folder: Path

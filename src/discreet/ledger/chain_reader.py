@@ -65,11 +65,12 @@ def load_in_snapshot(
 
 
 class CheckpointKeeper:
-    """Writes checkpoints while a long chain is folded, so that an opening that is killed is gone on with.
+    """Writes checkpoints while a long chain is folded, so that the next opening continues where a
+    killed one stopped.
 
     Guarantee: a checkpoint that is written on the way is the fold of verified entries, as one at the end is.
     Because: `fold` verifies an entry before it folds it, and one is written only where the key signed the newest entry.
-        The balances, and the rows and answers of the entries after it, are compared by whoever goes on from it; those
+        The balances, and the rows and answers of the entries after it, are compared by whoever continues from it; those
         of the entries before it by `ledger verify`, as with every checkpoint.
     """
 

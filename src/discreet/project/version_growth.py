@@ -1,4 +1,4 @@
-"""Whether a table's new version can go on from its newest: files were added to its source, and nothing else changed.
+"""Whether a table's new version can build on its newest: files were added to its source, and nothing else changed.
 
 Guarantee: what an earlier version is offered for is a source whose other files hold, byte for byte, what that version
     was made from; declared, converted and keyed as then.
@@ -37,7 +37,7 @@ def program() -> str:
 
 
 def earlier_version(records: VersionRecords, table: Table, path: Sequence[Table]) -> EarlierVersion | None:
-    """The newest version, if a new one can go on from it."""
+    """The newest version, if a new one can build on it."""
     record, state = records.newest_record(table), records.ledger.refresh()
     if record is None or state.is_stale(record) or state.refinements.erasing:
         return None

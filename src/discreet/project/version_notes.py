@@ -101,7 +101,7 @@ def refresh_output(
 
 
 def _added(making: DeclarationOutcome) -> str:
-    """What a version consists of that went on from the one before. What did not fit is counted in the added rows."""
+    """What a version consists of that builds on the one before. What did not fit is counted in the added rows."""
     return (
         f"the version before and {counted(making.exact_added or 0, 'row')} of added files; "
         f"{counted(making.exact_rows, 'row')} in all; what did not fit is counted in the added rows only"

@@ -151,10 +151,10 @@ class Versions:
         While nothing was released about the people, the population and the limit become those that the file declares.
         No version is made, and None is returned, if it would be the same as the newest: stored answers belong to a
         version, so on a needless one every question would be charged again. `force` makes one in any case, from all of
-        the source; else, where files were only added, the newest version is gone on from: see `version_growth`.
+        the source; else, where files were only added, it builds on the newest version: see `version_growth`.
         """
         self._correct(self.file.table(name))
-        making = None if not force and self.changes.is_up_to_date(name) else self._make(name, goes_on=not force)
+        making = None if not force and self.changes.is_up_to_date(name) else self._make(name, builds_on=not force)
         with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
             self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
         return self.newest(name).number, making
@@ -231,7 +231,7 @@ class Versions:
                 missing.append(record.file)
         return tuple(missing)
 
-    def _make(self, name: str, *, number: int | None = None, goes_on: bool = False) -> DeclarationOutcome:
+    def _make(self, name: str, *, number: int | None = None, builds_on: bool = False) -> DeclarationOutcome:
         table = self.file.table(name)
         if table.public:
             raise UsageError(
@@ -252,7 +252,7 @@ class Versions:
                 folder=self.folder,
                 path=path,
                 whose=tables_with_same_persons(table, self.file.tables),
-                earlier=earlier_version(records, table, path) if goes_on else None,
+                earlier=earlier_version(records, table, path) if builds_on else None,
             ),
             guarantee=guarantee(table, self.ledger),
             number=number,
