@@ -64,6 +64,7 @@ ALL = (
     Benchmark(name="startup", limit_s=1800, quick_s=300),
     Benchmark(name="files", limit_s=1800, quick_s=300),
     Benchmark(name="best", limit_s=1800, quick_s=300),
+    Benchmark(name="added_files", limit_s=3600, quick_s=300),
 )
 
 

@@ -24,15 +24,15 @@ from discreet.ledger.ledger_location import DatabaseAddress, LedgerLocation
 
 WORKER = Path(__file__).with_name("ledger_worker.py")
 SECONDS = 5
-#: Machines, clients of each, populations.
-RUNS = [(1, 1, 1), (1, 8, 1), (1, 32, 1), (1, 32, 8), (2, 16, 1)]
+#: Machines, processes of each, threads of each, populations.
+RUNS = [(1, 1, 1, 1), (1, 1, 8, 1), (1, 1, 32, 1), (1, 1, 32, 8), (1, 4, 1, 1), (1, 4, 8, 1), (2, 1, 16, 1)]
 
 
 @contextmanager
 def server(folder: Path) -> Iterator[str]:
     """A PostgreSQL server: $DISCREET_TEST_POSTGRES, or the one that a wheel brings."""
-    if told := os.environ.get("DISCREET_TEST_POSTGRES"):
-        yield told
+    if address := os.environ.get("DISCREET_TEST_POSTGRES"):
+        yield address
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -115,25 +115,31 @@ def fsync_ms(folder: Path) -> float:
 def short(folder: Path, url: str) -> list[str]:
     """Rows of a table: new ledgers."""
     lines = []
-    for machines, clients, populations in RUNS:
+    for machines, processes, threads, populations in RUNS:
         for kind in ("SQLite", "PostgreSQL"):
             if kind == "SQLite" and machines > 1:
                 continue
             where = schema(url) if kind == "PostgreSQL" else folder / secrets.token_hex(6) / "ledger.db"
-            states = prepared(where, folder, machines, populations)
-            found = run(where, states, clients, populations)
-            lines.append(f"| {kind} | {machines} | {clients} | {populations} | {' | '.join(found)} |")
+            states = prepared(where, folder, machines, populations) * processes
+            figures = " | ".join(run(where, states, threads, populations))
+            lines.append(f"| {kind} | {machines} | {processes} | {threads} | {populations} | {figures} |")
+    os.environ["DISCREET_STATE"] = str(folder / "state")
     return lines
 
 
-def long(path: Path, url: str) -> tuple[list[str], float]:
-    """The same with a long ledger, and how long moving it took. `path` was made with one population, "people 0"."""
+def long(where: LedgerLocation) -> list[str]:
+    """The same with a long ledger that was made with one population, "people 0"."""
     state = [Path(os.environ["DISCREET_STATE"])]
-    lines = [f"| SQLite | 1 | {clients} | 1 | {' | '.join(run(path, state, clients, 1))} |" for clients in (1, 32)]
+    kind = "PostgreSQL" if isinstance(where, DatabaseAddress) else "SQLite"
+    runs = [(1, 1), (1, 8), (1, 32), (4, 8)]
+    return [
+        f"| {kind} | 1 | {processes} | {threads} | 1 | {' | '.join(run(where, state * processes, threads, 1))} |"
+        for processes, threads in runs
+    ]
+
+
+def move(path: Path, url: str) -> tuple[DatabaseAddress, float]:
+    """Move a ledger to PostgreSQL; where it is, and how long that took."""
     target, start = schema(url), time.perf_counter()
     ledger_move.move_to_postgres(path, target)
-    moved_s = time.perf_counter() - start
-    lines += [
-        f"| PostgreSQL | 1 | {clients} | 1 | {' | '.join(run(target, state, clients, 1))} |" for clients in (1, 32)
-    ]
-    return lines, moved_s
+    return target, time.perf_counter() - start

@@ -17,7 +17,7 @@ from discreet.ledger.anchor import Anchor
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.charge_request import Asker, ChargeRequest
 from discreet.ledger.digest_list import DigestList
-from discreet.ledger.entry_index import EntryIndex
+from discreet.ledger.entry_index import EntryIndex, IndexedLists, StoredEntries, append_value
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.refusal import DuplicateCharge
 from discreet.ledger.sqlite_ledger import SqliteLedgerStore
@@ -261,6 +261,83 @@ def test_a_long_fold_is_the_same_by_pieces(long: Path, monkeypatch: pytest.Monke
         assert ledger.state.indexed > 20
         for name in ("charges", "answers", "questions", "charge_of_key", "digests", "unfinished", "reservations"):
             assert facts(ledger.state)[name] == expected[name], name
+
+
+class Killed(BaseException):
+    """What `kill -9` is for whoever writes a checkpoint."""
+
+
+def kill_at_checkpoint(number: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open a ledger in pieces of four entries, and die after so many checkpoints."""
+    written = []
+
+    def write_and_die(anchor: Anchor, state: LedgerState, source: object, *, since: int) -> None:
+        write(anchor, state, source, since=since)
+        written.append(state.seq)
+        if len(written) == number:
+            raise Killed
+
+    write = checkpoint.write_checkpoint
+    with monkeypatch.context() as patch:
+        patch.setattr(chain_reader, "MOST_IN_MEMORY", 4)
+        patch.setattr(checkpoint, "write_checkpoint", write_and_die)
+        with pytest.raises(Killed):
+            Ledger.open(path)
+    assert written == sorted(set(written)), "an opening went back"
+
+
+def test_a_first_opening_that_is_killed_goes_on(
+    long: Path, whole: list[int], state_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each opening dies after one piece, and none reads the chain whole again."""
+    place(state_folder).unlink()
+    with Ledger.open(long) as ledger:
+        expected = facts(ledger.state)
+    whole.clear()
+    for piece in range(1, 4):
+        kill_at_checkpoint(1, long, monkeypatch)
+        header = json.loads(place(state_folder).read_bytes().split(b"\n")[0])
+        assert header["seq"] == 4 * piece
+        assert whole == []
+    with Ledger.open(long) as ledger:
+        assert whole == [] and ledger.state.seq == len(expected["digests"])
+        for name in ("charges", "answers", "questions", "charge_of_key", "digests", "unfinished", "reservations"):
+            assert facts(ledger.state)[name] == expected[name], name
+        assert ledger.verify().sound
+
+
+@pytest.mark.parametrize("table", ["entries", "charges", "answers"])
+def test_an_edit_after_a_killed_opening_is_seen_by_the_next(
+    long: Path, whole: list[int], state_folder: Path, monkeypatch: pytest.MonkeyPatch, table: str
+):
+    place(state_folder).unlink()
+    kill_at_checkpoint(2, long, monkeypatch)
+    edits = {
+        "entries": "UPDATE entries SET body = body || ' ' WHERE seq = 20",
+        "charges": "UPDATE charges SET analyst = 'eve' WHERE seq = (SELECT max(seq) FROM charges)",
+        "answers": "DELETE FROM answers WHERE rowid = (SELECT max(rowid) FROM answers)",
+    }
+    with tampering(long) as raw:
+        raw.execute(edits[table])
+    with pytest.raises(LedgerFault):
+        Ledger.open(long)
+
+
+def test_a_list_that_grows_reads_nothing():
+    """The tenth answer to a question costs what the first did: a million entries are folded in linear time."""
+
+    class Unreadable:
+        def span(self, first: int, last: int) -> list[object]:
+            raise AssertionError("an entry was read")
+
+    index = EntryIndex().merge([(["t", 1, "q"], seq) for seq in range(1, 10)])
+    lists = IndexedLists(
+        index, StoredEntries(Unreadable(), []), key_of=lambda entry: ("t", 1, "q"), value_of=lambda _: []
+    )
+    for number in range(5):
+        append_value(lists, ("t", 1, "q"), f"r-{number}")
+    with pytest.raises(AssertionError, match="was read"):
+        lists["t", 1, "q"]
 
 
 @pytest.mark.parametrize("table", ["charges", "answers"])

@@ -265,7 +265,10 @@ def refresh(
     table: Annotated[str, typer.Argument(help="A declared table.")],
     check: Annotated[bool, typer.Option("--check", help="Only report whether the source has changed.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Make a version even if source and declaration are unchanged.")
+        bool,
+        typer.Option(
+            "--force", help="Make a version even if source and declaration are unchanged, and read all files."
+        ),
     ] = False,
     project: Folder = HERE,
     as_json: Json = False,

@@ -26,6 +26,7 @@ from discreet.accounting.region import Region, Value
 from discreet.engines import deadline, stop_signal
 from discreet.engines import file_source as sources
 from discreet.engines.dense_cells import dense_cells
+from discreet.engines.earlier_version import EarlierVersion
 from discreet.engines.engine import (
     NULL_CODE,
     CodedRows,
@@ -42,6 +43,7 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
 from discreet.engines.table_file import PERSON, persons_file, working_folder
 from discreet.engines.table_location import TableLocation
+from discreet.errors import DiscreetError
 from discreet.plan.cells import Axis, Cells, DiscoveredAxis, KeyWeights
 from discreet.plan.expressions import Expression, Words
 from discreet.plan.relation import Plan, Scan
@@ -145,6 +147,51 @@ class DuckDBEngine(FileBackedEngine):
                     chain = repair_sources(chain, copies)
                     with self._spilling_database(_folders(chain), file) as connection:
                         return make(connection, chain)
+
+    def extend(
+        self,
+        table: Table,
+        *,
+        folder: Path,
+        target: TableLocation,
+        earlier: EarlierVersion,
+        key: bytes | None = None,
+        tag_key: bytes | None = None,
+        path: tuple[Table, ...] = (),
+        forgotten: Collection[bytes] = (),
+    ) -> DeclarationOutcome | None:
+        """Make the declared table from an earlier version and added files: see `duckdb_table_growth`.
+
+        None where there are cells that cannot be read, files that are read as copies, or ends of edges; and where
+        anything fails: `declare` then says what is wrong with the source, or that it was the earlier version.
+        """
+        from discreet.engines import duckdb_table_growth as growth
+        from discreet.engines.readable_copies import readable
+
+        file, old = path_of(target), path_of(earlier.place)
+        ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
+        if table.schema.unit.ends or not (old.is_file() and (ownership is None or persons_file(old).is_file())):
+            return None
+        chain = sources.find_tables((table, *(() if ownership is None else path)), folder=folder)
+        halves = growth.split_source(chain[0], earlier.files)
+        if halves is None or not all(part.is_native for source in chain for part in source.single_files()):
+            return None
+        near = _folders(chain) | {old.parent, file.parent}
+        try:
+            with (
+                growth.unchanged_since(earlier.files, earlier.stamps),
+                readable(chain, target=file),
+                self._spilling_database(near, file) as connection,
+            ):
+                added, older = halves
+                if ownership is None:
+                    return growth.extend_rows(connection, table.schema, added, earlier=old, target=file)
+                return growth.extend_persons(
+                    connection, ownership, (added, *chain[1:]), older=older, earlier=old, target=file
+                )
+        except (growth.CannotExtend, DiscreetError):
+            self.drop(file)
+            return None
 
     def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
         """The exact cells. Fails only as EngineFailure."""

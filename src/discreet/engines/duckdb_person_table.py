@@ -88,7 +88,7 @@ class _DuckDBPersonTable:
         limit, constants = self.ownership.unit.rows, self.ownership.constants
         listed = ", ".join(self.reach.names)
         tag = tag_sql(part.text for part in self.reach.key_of("grouped"))
-        apart = " OR ".join([f"count(*) > {limit}", *(_disagree(f"stored_{place}") for place in constants)])
+        apart = " OR ".join([f"count(*) > {limit}", *(disagree_sql(f"stored_{place}") for place in constants)])
 
         def make(rows: str) -> None:
             coded = self._coded(
@@ -107,60 +107,24 @@ class _DuckDBPersonTable:
         retry_single_threaded(self.source, make)
 
     def rank(self) -> None:
-        """The rows that are kept of those who have too many, or who disagree with themselves.
-
-        Because: rows stand by the digest that each has as the first of its kind. Such a row among the first
-            `rows_per_person` of all has fewer than that before it here, too. So `candidates` has every row that is
-            kept: those, and every second and further of equal rows. Equal rows stand side by side, for a digest names
-            its person and content. Only persons who have some are ranked again, by the digests of all of their rows.
-        """
+        """The rows that are kept of those who have too many, or who disagree with themselves."""
         secret = secret_sql(part.text for part in self.reach.key_of("persons"))
         self.cursor.execute(
             f"CREATE TEMP TABLE apart AS SELECT *, {secret} AS secret FROM persons WHERE apart AND NOT forgotten",
             hmac_pads(self.ownership.key),
         )
-        stored = {f"stored_{place}": column for place, column in enumerate(self.ownership.schema.columns)}
-        texts = {name: isinstance(column, TextColumn) for name, column in stored.items()}
-        constants = [f"stored_{place}" for place in self.ownership.constants]
-        limit, listed = self.ownership.unit.rows, ", ".join(["person", "secret", *stored])
 
         def make(rows: str) -> None:
             beside = {"person": "CAST(apart.number AS INTEGER)", "secret": "apart.secret"}
-            coded = self._coded(rows, join="JOIN apart", beside=beside)
-            firsts = [f"first_value({name}) OVER ranked AS first_{name}" for name in constants]
-            # The person is the same in all rows that are ranked together. Taken from the first all the same: with
-            # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
-            self.cursor.execute(
-                f"""CREATE TEMP TABLE candidates AS
-                SELECT {", ".join(["first_value(person) OVER ranked AS person", *stored, *firsts])},
-                  row_number() OVER ranked - rank() OVER ranked + 1 AS occurrence
-                FROM (SELECT {listed}, {digest_sql("secret", texts, "1")} AS digest FROM ({coded}))
-                WINDOW ranked AS (PARTITION BY person ORDER BY digest)
-                QUALIFY dense_rank() OVER ranked <= {limit} OR row_number() OVER ranked > rank() OVER ranked"""
-            )
+            create_candidates(self.cursor, self.ownership, self._coded(rows, join="JOIN apart", beside=beside))
 
         retry_single_threaded(self.source, make)
-        kept = [f"first_{name} AS {name}" if name in constants else name for name in stored]
-        again = [f"first_value({name}) OVER ranked AS {name}" if name in constants else name for name in stored]
-        self.cursor.execute("CREATE TEMP TABLE repeated AS SELECT DISTINCT person FROM candidates WHERE occurrence > 1")
-        self.cursor.execute(
-            f"""CREATE TEMP VIEW kept AS
-            SELECT {", ".join(["person", *kept])} FROM candidates ANTI JOIN repeated USING (person)
-            UNION ALL
-            SELECT first_value(person) OVER ranked AS person, {", ".join(again)} FROM (
-              SELECT {listed}, {digest_sql("secret", texts, "occurrence")} AS digest
-              FROM candidates SEMI JOIN repeated USING (person) JOIN apart ON person = apart.number
-            )
-            WINDOW ranked AS (PARTITION BY person ORDER BY digest)
-            QUALIFY row_number() OVER ranked <= {limit}"""
-        )
+        create_kept(self.cursor, self.ownership)
 
     def write_persons(self, stream: BinaryIO) -> None:
         """The side file."""
         sql = "SELECT CAST(number AS INTEGER) AS number, tag, rows FROM persons WHERE NOT forgotten"
-        with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
-            for batch in self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
-                writer.write_batch(batch.cast(persons_schema()))
+        write_side_file(self.cursor, sql, stream)
 
     def write(self, stream: BinaryIO) -> DeclarationOutcome:
         """The declared table: everybody else's rows as they come, then the ranked ones."""
@@ -234,6 +198,61 @@ class _DuckDBPersonTable:
         )
 
 
-def _disagree(value: str) -> str:
+def create_candidates(cursor: duckdb.DuckDBPyConnection, ownership: Ownership, coded: str) -> None:
+    """The table `candidates`, of SQL that has all rows of persons who stand in `apart`, with their numbers and secrets.
+
+    Guarantee: it has every row that is kept of them.
+    Because: rows stand by the digest that each has as the first of its kind. Such a row among the first
+        `rows_per_person` of all has fewer than that before it here, too. Those are there, and every second and further
+        of equal rows. Equal rows stand side by side, for a digest names its person and content.
+    """
+    stored, texts, constants = _stored(ownership)
+    digest = digest_sql("secret", texts, "1")
+    firsts = [f"first_value({name}) OVER ranked AS first_{name}" for name in constants]
+    # The person is the same in all rows that are ranked together. Taken from the first all the same: with
+    # row_number alone DuckDB ranks by lists that do not leave memory, and needs ten times as long.
+    cursor.execute(
+        f"""CREATE TEMP TABLE candidates AS
+        SELECT {", ".join(["first_value(person) OVER ranked AS person", *stored, *firsts])},
+          row_number() OVER ranked - rank() OVER ranked + 1 AS occurrence
+        FROM (SELECT {", ".join(["person", "secret", *stored])}, {digest} AS digest FROM ({coded}))
+        WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+        QUALIFY dense_rank() OVER ranked <= {ownership.unit.rows} OR row_number() OVER ranked > rank() OVER ranked"""
+    )
+
+
+def create_kept(cursor: duckdb.DuckDBPyConnection, ownership: Ownership) -> None:
+    """The view `kept`, from `candidates`: persons who have equal rows are ranked again, by the digests of all rows."""
+    stored, texts, constants = _stored(ownership)
+    kept = [f"first_{name} AS {name}" if name in constants else name for name in stored]
+    again = [f"first_value({name}) OVER ranked AS {name}" if name in constants else name for name in stored]
+    cursor.execute("CREATE TEMP TABLE repeated AS SELECT DISTINCT person FROM candidates WHERE occurrence > 1")
+    cursor.execute(
+        f"""CREATE TEMP VIEW kept AS
+        SELECT {", ".join(["person", *kept])} FROM candidates ANTI JOIN repeated USING (person)
+        UNION ALL
+        SELECT first_value(person) OVER ranked AS person, {", ".join(again)} FROM (
+          SELECT {", ".join(["person", "secret", *stored])}, {digest_sql("secret", texts, "occurrence")} AS digest
+          FROM candidates SEMI JOIN repeated USING (person) JOIN apart ON person = apart.number
+        )
+        WINDOW ranked AS (PARTITION BY person ORDER BY digest)
+        QUALIFY row_number() OVER ranked <= {ownership.unit.rows}"""
+    )
+
+
+def _stored(ownership: Ownership) -> tuple[list[str], dict[str, bool], list[str]]:
+    """The names of stored values, which of them are texts, and those that are constant."""
+    texts = {f"stored_{place}": isinstance(column, TextColumn) for place, column in enumerate(ownership.schema.columns)}
+    return list(texts), texts, [f"stored_{place}" for place in ownership.constants]
+
+
+def write_side_file(cursor: duckdb.DuckDBPyConnection, sql: str, stream: BinaryIO) -> None:
+    """Write the number, the tag and the rows of each person."""
+    with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
+        for batch in cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+            writer.write_batch(batch.cast(persons_schema()))
+
+
+def disagree_sql(value: str) -> str:
     """Whether a person's rows differ in a column; one NULL among values differs."""
     return f"min({value}) IS DISTINCT FROM max({value}) OR count({value}) NOT IN (0, count(*))"

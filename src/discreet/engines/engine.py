@@ -197,6 +197,9 @@ class DeclarationOutcome:
     Of a table of `ends` a row is also one of `exact_loops`, from a person to themselves, or of `exact_doubles`, where
     the edge was there already; `exact_rows` are its different edges, of which `exact_one_way` stand there in one
     direction only (None where edges are directed).
+
+    `exact_added`: so many rows were read, of files that were added since an earlier version, and all others were taken
+    from there. What was nulled, clamped, rounded, marked or without a person is then counted in the added rows alone.
     """
 
     exact_rows: int
@@ -211,6 +214,7 @@ class DeclarationOutcome:
     exact_rounded: Mapping[str, RoundingNote] = field(default_factory=dict)
     exact_dominant: DominantPerson | None = None
     exact_marked: Mapping[str, int] = field(default_factory=dict)
+    exact_added: int | None = None
 
 
 class PersonCounts(TypedDict, total=False):
@@ -220,6 +224,7 @@ class PersonCounts(TypedDict, total=False):
     exact_without_person: int
     exact_persons: int | None
     exact_dominant: DominantPerson | None
+    exact_added: int | None
 
 
 class Engine(Protocol):

@@ -63,6 +63,29 @@ def has_content(trace: SourceTrace, content: Mapping[str, Any] | None, *, seal: 
         return False
 
 
+def matching_files(
+    trace: SourceTrace, content: Mapping[str, Any] | None, *, seal: Callable[[str], str]
+) -> tuple[Path, ...] | None:
+    """The files that have the content that a version kept, each of it one file, whatever they are called by now; None
+    where some content is nowhere. Files whose sizes differ are not read.
+    """
+    if content is None or len(trace.files) < len(content["sizes"]):
+        return None
+    salt, left, matching = content["salt"], list(trace.files), []
+    try:
+        for place, (size, digest) in enumerate(zip(content["sizes"], content["digests"], strict=True)):
+            for file in left:  # mostly the first: they come in the order of their names
+                if seal(_size_text(salt, place, file)) == size and seal(_content_text(salt, place, file)) == digest:
+                    matching.append(file)
+                    left.remove(file)
+                    break
+            else:
+                return None
+    except OSError:
+        return None
+    return tuple(matching)
+
+
 def _size_text(salt: str, place: int, file: Path) -> str:
     return f"size {salt} {place} {file.stat().st_size}"
 
@@ -74,7 +97,7 @@ def _content_text(salt: str, place: int, file: Path) -> str:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)
 def _digest_at(file: Path, size: int, written: int, changed: int, node: int) -> str:
     """The digest of a file as it is at this time: a page that is looked at often does not read it again."""
     return _digest(file)

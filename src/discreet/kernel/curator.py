@@ -35,6 +35,7 @@ from discreet.errors import DiscreetError, LedgerFault, QueryFailed
 from discreet.kernel.charge_request import charge_request
 from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
+from discreet.kernel.table_origin import TableOrigin
 from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
@@ -52,7 +53,7 @@ from discreet.schema.edge_table import version_engine
 from discreet.schema.schema import Table
 from discreet.timing import wait_until_due
 
-__all__ = ["Curator", "Version", "charge_request"]
+__all__ = ["Curator", "TableOrigin", "Version", "charge_request"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +71,14 @@ class Curator:
         *,
         schema: Mapping[str, Any],
         source: Mapping[str, Any],
-        base: Path,
+        origin: TableOrigin,
         guarantee: Guarantee,
         number: int | None = None,
-        path: tuple[Table, ...] = (),
-        whose: Sequence[str],
     ) -> DeclarationOutcome:
         """Make a new version of a declared table, and open its population's account where there is none.
 
         An act of the owner; costs nothing.
-        `number`: refused if it is not the next one. `path`: the tables on the way to the person, nearest first.
-        `whose`: the tables of whose forgotten persons none is let in.
+        `number`: refused if it is not the next one.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
         """
@@ -88,18 +86,12 @@ class Curator:
         name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
         keys = None if table.schema.unit.is_row else person_keys(self.ledger, self.folder)
-        forgotten = self.ledger.refresh().tombstones(whose)
+        forgotten = self.ledger.refresh().tombstones(origin.whose)
         if keys is not None:
             source = {**source, MARK: keys.mark}
         try:
-            making = engine.declare(
-                table,
-                folder=base,
-                target=target,
-                key=None if keys is None else keys.rows,
-                tag_key=None if keys is None else keys.tags,
-                path=path,
-                forgotten=[bytes.fromhex(tag) for tag in forgotten],
+            making = origin.make(
+                engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
             )
         finally:
             wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
@@ -113,7 +105,7 @@ class Curator:
                 source=dict(source),
                 file=name,
                 number=number,
-                forgotten=None if keys is None else (whose, forgotten),
+                forgotten=None if keys is None else (origin.whose, forgotten),
             )
         except BaseException:
             with suppress(DiscreetError, OSError):  # what stays no ledger names, and `orphaned_tables` looks after it

@@ -52,17 +52,45 @@ def load_in_snapshot(
         last = checkpoint.read_checkpoint(anchor, ledger_id(store))
         if use == "compare":
             return load(store, anchor, last=last)
-        state = None if last is None else resume(store, anchor, last)
-        if last is None or state is None:
-            last, state = None, load(store, anchor)
-        if state.seq - (last.seq if last else 0) >= checkpoint.ROWS:
-            checkpoint.write_checkpoint(anchor, state, store, since=since)
+        keeper = CheckpointKeeper(store, anchor, since=since, seq=last.seq if last else 0)
+        state = None if last is None else resume(store, anchor, last, keeper)
+        if state is None:
+            keeper.seq = 0
+            state = load(store, anchor, keeper=keeper)
+        if state.seq - keeper.seq >= checkpoint.ROWS:
+            keeper.write(state)
         return state
     finally:
         store.rollback()
 
 
-def load(store: LedgerStore, anchor: Anchor | None, *, last: Checkpoint | None = None) -> LedgerState:
+class CheckpointKeeper:
+    """Writes checkpoints while a long chain is folded, so that the next opening continues where a
+    killed one stopped.
+
+    Guarantee: a checkpoint that is written on the way is the fold of verified entries, as one at the end is.
+    Because: `fold` verifies an entry before it folds it, and one is written only where the key signed the newest entry.
+        The balances, and the rows and answers of the entries after it, are compared by whoever continues from it; those
+        of the entries before it by `ledger verify`, as with every checkpoint.
+    """
+
+    def __init__(self, store: LedgerStore, anchor: Anchor, *, since: int, seq: int) -> None:
+        self._store, self._anchor, self._since, self.seq = store, anchor, since, seq
+
+    def write(self, state: LedgerState) -> None:
+        """Write one for the state as it is now."""
+        if state.seq >= self._since:
+            checkpoint.write_checkpoint(self._anchor, state, self._store, since=self._since)
+            self.seq = state.seq
+
+
+def load(
+    store: LedgerStore,
+    anchor: Anchor | None,
+    *,
+    last: Checkpoint | None = None,
+    keeper: CheckpointKeeper | None = None,
+) -> LedgerState:
     """Fold the whole chain, every row verified, and compare the tables, the answers and a checkpoint with it.
 
     Needs some 100 bytes for each entry, and what `MOST_IN_MEMORY` of them are in memory.
@@ -74,8 +102,8 @@ def load(store: LedgerStore, anchor: Anchor | None, *, last: Checkpoint | None =
         _note_rows(sums, entry, state)
         if last is not None and entry.seq == last.seq:
             _check_checkpoint(last, state, store)
-        elif state.seq - state.indexed >= MOST_IN_MEMORY:
-            index_entries(state, store)
+        else:
+            _move_into_indexes(state, store, keeper)
 
     fold(store.entries(), state, key=anchor.key if anchor else None, since=since, note=note)
     if anchor and state.seq < since and anchor.count_common_entries(state.digests) < state.seq:
@@ -86,25 +114,32 @@ def load(store: LedgerStore, anchor: Anchor | None, *, last: Checkpoint | None =
     return state
 
 
-def resume(store: LedgerStore, anchor: Anchor, last: Checkpoint) -> LedgerState | None:
+def resume(
+    store: LedgerStore, anchor: Anchor, last: Checkpoint, keeper: CheckpointKeeper | None = None
+) -> LedgerState | None:
     """The state from a checkpoint and the entries after it, with their rows and answers; None where anything is wrong.
 
-    The ledger is then read whole, which says what is wrong, or that it was the checkpoint.
+    The ledger is then read whole, which says what is wrong, or that it was the checkpoint. Keeps no entry.
     """
     head = anchor.read()
     try:
         state = checkpoint.state_at(last, store, key=anchor.key, since=head.since)
         if state is None:
             return None
-        new: list[LedgerEntry] = []
-        fold(store.entries(after=last.seq), state, key=anchor.key, since=head.since, note=new.append)
-        charges = [summary_tables.charge_row(state.charges[each.data()["id"]]) for each in new if each.kind == "charge"]
-        if charges != list(store.charge_rows(after=last.seq)):
-            return None
-        for sha256, payload in ((each[1], store.payload(each[0])) for each in map(_answer_of, new) if each):
-            if payload is None or sha256_of(payload) != sha256:
-                return None
-        if summary_tables.balance_rows(state) != store.balances():
+        charge_rows = store.charge_rows(after=last.seq)
+
+        def compare(entry: LedgerEntry) -> None:
+            if entry.kind == "charge":
+                if next(charge_rows, None) != summary_tables.charge_row(state.charges[entry.data()["id"]]):
+                    raise ValueError("a charge is not in its table")
+            elif answer := _answer_of(entry):
+                payload = store.payload(answer[0])
+                if payload is None or sha256_of(payload) != answer[1]:
+                    raise ValueError("an answer is not stored")
+            _move_into_indexes(state, store, keeper)
+
+        fold(store.entries(after=last.seq), state, key=anchor.key, since=head.since, note=compare)
+        if next(charge_rows, None) is not None or summary_tables.balance_rows(state) != store.balances():
             return None
         is_head = (state.seq, state.digest) == (head.seq, head.digest)
         return None if is_head and canonical_json(state.totals()) != canonical_json(head.totals) else state
@@ -157,6 +192,14 @@ def _answer_of(entry: LedgerEntry) -> tuple[str, str] | None:
         return None
     body = entry.data()
     return (f"{body['id']}.{body['number']}" if entry.kind == "row" else body["id"]), body["sha256"]
+
+
+def _move_into_indexes(state: LedgerState, store: LedgerStore, keeper: CheckpointKeeper | None) -> None:
+    """After every `MOST_IN_MEMORY` entries; then also write a checkpoint, where one is kept."""
+    if state.seq - state.indexed >= MOST_IN_MEMORY:
+        index_entries(state, store)
+        if keeper is not None:
+            keeper.write(state)
 
 
 def _note_rows(sums: ChainSums, entry: LedgerEntry, state: LedgerState) -> None:

@@ -4,7 +4,8 @@
 
 Guarantee: a state that is taken from a checkpoint is the fold of the entries whose digests the anchor holds, up to the
     one that the header names; each of them was verified by whoever wrote it.
-Because: it is written only after the whole chain, or an earlier checkpoint and all that follows it, was verified. The
+Because: it is written only after the chain up to that entry, or an earlier checkpoint and all that follows it, was
+    verified; a long chain that is read for the first time leaves some on its way (`chain_reader.CheckpointKeeper`). The
     MAC needs the ledger's key and covers the entry's number and digest, and the SHA-256 of the anchor's digests and of
     everything in the file. A digest in the chain covers all entries before it.
 
@@ -37,7 +38,7 @@ from discreet.storage.program_version import VERSION
 #: Another one is written when so many entries came after the last one.
 ROWS = 20_000
 #: Raised whenever a fold, or these bytes, change their meaning.
-FORMAT = 1
+FORMAT = 2
 
 _APART = {"digests", "refinements", "stored", *INDEXED}
 _REFINEMENTS = ("refined_by", "waiting", "erasing")

@@ -3,6 +3,7 @@
     EntryIndex     sorted records of a key's digest and the number of an entry
     StoredEntries  entries by their numbers, each compared with its digest in the chain
     IndexedMap     a dictionary whose older part is an index
+    IndexedLists   the same of lists, which grow without being read
 
 Guarantee: what is read of an old entry is what was folded.
 Because: an entry is used only if its digest is the one at its place in the chain; that covers every field of it. An
@@ -12,6 +13,7 @@ Because: an entry is used only if its digest is the one at its place in the chai
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -23,8 +25,9 @@ Value = TypeVar("Value")
 
 KEY_BYTES, SEQ_BYTES = 12, 4
 RECORD_BYTES = KEY_BYTES + SEQ_BYTES
-#: Entries that are read together when all are needed.
-_SPAN = 5000
+#: Entries that are read together when all are needed, and how many unneeded ones may lie between two of them.
+_SPAN, _GAP = 5000, 20
+_RECORD = struct.Struct(f"{RECORD_BYTES}s")
 
 
 def _key_digest(key: object) -> bytes:
@@ -64,8 +67,7 @@ class EntryIndex:
         """With more pairs of a key and its entry, and without some keys."""
         gone = {_key_digest(key) for key in without}
         more = sorted(_key_digest(key) + seq.to_bytes(SEQ_BYTES) for key, seq in pairs)
-        places = range(0, len(self.records), RECORD_BYTES)
-        records = [self.records[place : place + RECORD_BYTES] for place in places]
+        records = [record for (record,) in _RECORD.iter_unpack(self.records)]
         if gone:
             records = [record for record in records if record[:KEY_BYTES] not in gone]
         return EntryIndex(b"".join(sorted(records + more)))  # two sorted runs: merged in one pass
@@ -101,7 +103,7 @@ class StoredEntries:
         """These entries, in order, each as it was folded."""
         chunk: list[int] = []
         for seq in seqs:
-            if chunk and seq - chunk[0] >= _SPAN:
+            if chunk and (seq - chunk[0] >= _SPAN or seq - chunk[-1] > _GAP):
                 yield from self._read_span(chunk)
                 chunk = []
             chunk.append(seq)
@@ -227,3 +229,57 @@ class IndexedMap(dict[Key, Value]):
             for key, value in self.own_items():  # what was set meanwhile
                 whole[key] = value
         return self._whole
+
+
+class IndexedLists(IndexedMap[Key, list[str]]):
+    """Lists of all entries of a key. What is appended is kept apart, so that appending reads nothing: the cost of a
+    fold does not grow with how often a key occurred.
+    """
+
+    def __init__(
+        self,
+        index: EntryIndex,
+        stored: StoredEntries,
+        *,
+        key_of: Callable[[LedgerEntry], Key],
+        value_of: Callable[[list[LedgerEntry]], list[str]],
+    ) -> None:
+        super().__init__(index, stored, key_of=key_of, value_of=value_of)
+        self._later: dict[Key, list[str]] = {}
+
+    def append(self, key: Key, value: str) -> None:
+        """Append to the list of a key."""
+        self._later.setdefault(key, []).append(value)
+
+    def __getitem__(self, key: Key) -> list[str]:
+        later = self._later.get(key)
+        try:
+            return [*super().__getitem__(key), *(later or ())]
+        except KeyError:
+            if later is None:
+                raise
+            return list(later)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._later or super().__contains__(key)
+
+    def __bool__(self) -> bool:
+        return bool(self._later) or super().__bool__()
+
+    def clear(self) -> None:
+        super().clear()
+        self._later = {}
+
+    def _all(self) -> dict[Key, list[str]]:
+        whole = dict(super()._all())
+        for key, later in list(self._later.items()):
+            whole[key] = [*whole.get(key, ()), *later]
+        return whole
+
+
+def append_value(lists: dict[Key, list[str]], key: Key, value: str) -> None:
+    """Append to the list of a key, in a dictionary of either kind."""
+    if isinstance(lists, IndexedLists):
+        lists.append(key, value)
+    else:
+        lists.setdefault(key, []).append(value)

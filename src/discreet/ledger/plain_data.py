@@ -20,7 +20,7 @@ from discreet.ledger.records import Invariant, Reservation, StepRecord, StreamRe
 _CLASSES: dict[str, Callable[..., Any]] = {
     each.__name__: each
     for each in (
-        *(Account, PooledLoss, Balance, Cost, Guarantee, ProtectedUnit),
+        *(Account, Balance, Cost, Guarantee, ProtectedUnit),
         *(Invariant, Reservation, StepRecord, StreamRecord, StreamRowRecord, VersionRecord, events.Loss),
         *(events.LaplaceEvent, events.GaussianEvent, events.ReservationEvent),
     )
@@ -32,6 +32,8 @@ def to_plain(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in (str, int, bool):
         return value
+    if kind is PooledLoss:  # one for each region that was ever asked about
+        return ["p", value.pure_bounds_orders, *value.arms]
     if kind is Fraction:
         return ["f", value.numerator, value.denominator]
     if kind is list:
@@ -59,6 +61,8 @@ def from_plain(data: Any) -> Any:
         return data
     mark, *parts = data
     match mark:
+        case "p":
+            return PooledLoss(pure_bounds_orders=parts[0], arms=tuple(parts[1:]))
         case "f":
             return Fraction(*parts)
         case "l":

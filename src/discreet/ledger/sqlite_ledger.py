@@ -248,7 +248,8 @@ class SqliteLedgerStore:
     def charge_rows(self, *, after: int = 0) -> Iterator[ChargeRow]:
         with sqlite_faults(LEDGER_FILE):
             least = after + 1 if after else _LEAST_SEQ
-            yield from self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,))
+            rows = self._connection.execute("SELECT * FROM charges WHERE seq >= ? ORDER BY seq", (least,))
+            yield from (row for row in rows)  # whoever stops early closes this, perhaps after the connection
 
     def balances(self) -> SummaryRows:
         with sqlite_faults(LEDGER_FILE):

@@ -33,7 +33,7 @@ from discreet.ledger.chain import (
 )
 from discreet.ledger.charge_data import account_totals, charge_record, cost_of, replay_charge
 from discreet.ledger.digest_list import DigestList
-from discreet.ledger.entry_index import StoredEntries
+from discreet.ledger.entry_index import StoredEntries, append_value
 from discreet.ledger.protected_unit import ProtectedUnit
 from discreet.ledger.records import (
     AnswerRecord,
@@ -417,7 +417,7 @@ class LedgerState:
         self.refinements.fold_answer(charge.id)
         self.answers[charge.id] = stored
         self.unfinished.pop(charge.id, None)
-        self.questions.setdefault((charge.table, charge.version, charge.question), []).append(charge.id)
+        append_value(self.questions, (charge.table, charge.version, charge.question), charge.id)
         return EntryEffects()
 
     def _step(self, body: dict[str, Any]) -> EntryEffects:

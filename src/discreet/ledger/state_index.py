@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.ledger.chain import LedgerEntry
 from discreet.ledger.charge_data import charge_record
-from discreet.ledger.entry_index import EntryIndex, EntrySource, IndexedMap, StoredEntries
+from discreet.ledger.entry_index import EntryIndex, EntrySource, IndexedLists, IndexedMap, StoredEntries
 from discreet.ledger.records import AnswerRecord
 from discreet.ledger.refinements import release_of
 from discreet.ledger.state import LedgerState
@@ -56,7 +56,9 @@ def use_indexes(state: LedgerState, indexes: dict[str, EntryIndex], source: Entr
 
     state.charges = mapped("charges", _id, lambda entries: charge_record(entries[0].data(), entries[0]))
     state.answers = mapped("answers", _answer_id, _answer)
-    state.questions = mapped("questions", question_of, lambda entries: [_id(entry) for entry in entries])
+    state.questions = IndexedLists(
+        indexes["questions"], stored, key_of=question_of, value_of=lambda entries: [_id(entry) for entry in entries]
+    )
     state.charge_of_key = mapped("charge_of_key", lambda entry: entry.data()["key"], lambda entries: _id(entries[0]))
     releases = mapped("open_releases", _id, lambda entries: release_of(entries[0].data()))
     state.refinements.open_releases = releases

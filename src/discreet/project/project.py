@@ -517,7 +517,7 @@ class Project:
         """Make a new version of a declared table from its source; return its number and what was made. For the owner.
 
         If neither the source nor the declaration has changed, no version is made: the number is that of the newest
-        one, and the second value is None. `force=True` makes one in any case.
+        one, and the second value is None. `force=True` makes one in any case, from all of the source.
         """
         return self.versions.refresh(name, force=force)
 

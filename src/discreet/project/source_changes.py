@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError
 from discreet.kernel.erasure import person_keys
 from discreet.ledger.chain import canonical_json
 from discreet.ledger.records import VersionRecord
-from discreet.project.version_records import CONTENT, VersionRecords, engine_address
+from discreet.project.version_records import CONTENT, PROGRAM, VersionRecords, engine_address
 from discreet.schema.address import DEFAULT
 from discreet.schema.person_identity import KINDS, REACHED, WAY
 from discreet.schema.person_path import path_of
@@ -56,7 +56,7 @@ class SourceChanges:
                 return False
         except (DiscreetError, OSError):  # whoever makes it says what is wrong
             return False
-        stored = {key: part for key, part in record.source.items() if key not in (MARK, CONTENT)}
+        stored = {key: part for key, part in record.source.items() if key not in (MARK, CONTENT, PROGRAM)}
         source = self._with_known_files(source, record, (table, *path))
         if is_missing or not source["files"] or canonical_json(stored) != canonical_json(source):
             return False
@@ -114,7 +114,9 @@ class SourceChanges:
         if not (now := self.records.fingerprint(table))["files"]:  # it cannot be read, and this says why
             self.records.curator.engine.at(table.engine).trace(table.source, folder=self.records.folder)
         now = self._with_known_files(now, record, (table,))
-        kept = {key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY, CONTENT)}
+        kept = {
+            key: record.source[key] for key in record.source if key not in (MARK, REACHED, KINDS, WAY, CONTENT, PROGRAM)
+        }
         return kept != now
 
     def _with_known_files(

@@ -33,11 +33,10 @@ def refresh_output(
 
     name = table.name
     left_out = making.exact_truncated + making.exact_without_person + making.exact_loops + making.exact_doubles
-    read = making.exact_rows + left_out
+    read = making.exact_rows + left_out if making.exact_added is None else making.exact_added
     kept = f", of which {making.exact_rows:,} are kept and {left_out:,} left out" if left_out else ""
-    lines = [
-        f"made version {version} of {name!r} from {counted(read, 'row')}{kept} (exact numbers, for the owner only)"
-    ]
+    rows = f"{counted(read, 'row')}{kept}" if making.exact_added is None else _added(making)
+    lines = [f"made version {version} of {name!r} from {rows} (exact numbers, for the owner only)"]
     if table.schema.unit.through is not None:
         lines.append("  a row counts once for each person that it belongs to")
     if answered:
@@ -77,6 +76,7 @@ def refresh_output(
         "version": version,
         "made": True,
         "read": read,
+        "added": making.exact_added,
         "rows": making.exact_rows,
         "persons": making.exact_persons,
         "without_person": making.exact_without_person,
@@ -98,6 +98,14 @@ def refresh_output(
         "causes": causes_data(causes),
     }
     return data, "\n".join(lines)
+
+
+def _added(making: DeclarationOutcome) -> str:
+    """What a version consists of that builds on the one before. What did not fit is counted in the added rows."""
+    return (
+        f"the version before and {counted(making.exact_added or 0, 'row')} of added files; "
+        f"{counted(making.exact_rows, 'row')} in all; what did not fit is counted in the added rows only"
+    )
 
 
 def _left_out(count: int, noun: str, which: str) -> str:

@@ -41,6 +41,9 @@ ENGINE = "engine"
 #: Under which a version keeps the content of its sources, sealed: its own first, then those on the way to its persons.
 CONTENT = "content"
 
+#: Under which a version names what made it: `version_growth` builds on no other program's version.
+PROGRAM = "program"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionRecords:

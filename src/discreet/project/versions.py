@@ -20,7 +20,7 @@ from discreet.engines.content_fault import ContentFault
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.public_table_loader import load_public_table
 from discreet.errors import Command, DiscreetError, Message, UsageError
-from discreet.kernel.curator import Curator, Version
+from discreet.kernel.curator import Curator, TableOrigin, Version
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.owner_acts import refuse_fixed_table
 from discreet.ledger.records import VersionRecord
@@ -36,7 +36,8 @@ from discreet.project.file_differences import FileDifferences
 from discreet.project.query_cache import QueryCache
 from discreet.project.source_changes import SourceChanges
 from discreet.project.version_erasure import VersionErasure
-from discreet.project.version_records import VersionRecords, engine_address, is_elsewhere
+from discreet.project.version_growth import earlier_version, program
+from discreet.project.version_records import PROGRAM, VersionRecords, engine_address, is_elsewhere
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import tables_with_same_persons, version_engine
 from discreet.schema.person_path import path_of
@@ -151,10 +152,11 @@ class Versions:
 
         While nothing was released about the people, the population and the limit become those that the file declares.
         No version is made, and None is returned, if it would be the same as the newest: stored answers belong to a
-        version, so on a needless one every question would be charged again. `force` makes one in any case.
+        version, so on a needless one every question would be charged again. `force` makes one in any case, from all of
+        the source; else, where files were only added, it builds on the newest version: see `version_growth`.
         """
         self._correct(self.file.table(name))
-        making = None if not force and self.changes.is_up_to_date(name) else self._make(name)
+        making = None if not force and self.changes.is_up_to_date(name) else self._make(name, builds_on=not force)
         with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
             self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
         return self.newest(name).number, making
@@ -231,7 +233,7 @@ class Versions:
                 missing.append(record.file)
         return tuple(missing)
 
-    def _make(self, name: str, *, number: int | None = None) -> DeclarationOutcome:
+    def _make(self, name: str, *, number: int | None = None, builds_on: bool = False) -> DeclarationOutcome:
         table = self.file.table(name)
         if table.public:
             raise UsageError(
@@ -244,12 +246,18 @@ class Versions:
         return self.curator.make(
             table,
             schema=records.declaration(table),
-            source=records.fingerprint(table) | records.persons(table, path) | records.contents((table, *path)),
-            base=self.folder,
+            source=records.fingerprint(table)
+            | records.persons(table, path)
+            | records.contents((table, *path))
+            | {PROGRAM: program()},
+            origin=TableOrigin(
+                folder=self.folder,
+                path=path,
+                whose=tables_with_same_persons(table, self.file.tables),
+                earlier=earlier_version(records, table, path) if builds_on else None,
+            ),
             guarantee=guarantee(table, self.ledger),
             number=number,
-            path=path,
-            whose=tables_with_same_persons(table, self.file.tables),
         )
 
     def _make_first(self, table: Table) -> None:
