@@ -3,6 +3,7 @@
 In the suite Spark's SQL meets it in tests/sql/test_spark_questions, PostgreSQL in tests/engines/postgres/test_questions.
 """
 
+import itertools
 from random import Random
 
 import pytest
@@ -29,6 +30,7 @@ ONE = Sensitivity(l0=1, l1=1, l2_squared=1, linf=1, because=())
 def packed(folder, ground, *, questions: int, number: int, law: Law) -> list[tuple[Pair, str]]:
     """Questions about one world of loud persons, each of whom comes and goes; what was asked."""
     asked: list[tuple[Pair, str]] = []
+    worlds = itertools.count()
 
     @seeded(number)
     @settings(max_examples=8, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -37,7 +39,7 @@ def packed(folder, ground, *, questions: int, number: int, law: Law) -> list[tup
         people = everybody(world)
         if len(people) < 4 or asked:
             return
-        beside = pairs(Pair.make(world, folder, ground, both=False), people, folder / "packed")
+        beside = pairs(Pair.make(world, folder, ground, both=False), people, folder / f"packed_{next(worlds)}")
         for turn in range(questions):
             text = (JoinAsker if turn % 3 == 2 else Asker)(world, Random(f"{number} {turn}")).question()
             for pair in beside:

@@ -64,7 +64,7 @@ class Cluster:
         """The ids of the processes that a worker has started."""
         with suppress(OSError):
             children = Path(f"/proc/{worker.pid}/task").glob("*/children")
-            return [int(pid) for listed in children for pid in listed.read_text().split()]
+            return [pid for listed in children for pid in map(int, listed.read_text().split()) if is_running_java(pid)]
         return []
 
     def running_executors(self) -> list[int]:
@@ -108,6 +108,15 @@ class Cluster:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
             return True
         return False
+
+
+def is_running_java(pid: int) -> bool:
+    """Whether a process is a Java that lives: one that is dead stays listed until its parent looks."""
+    try:
+        name, _, state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")
+    except OSError:
+        return False
+    return name.endswith("(java") and state[0] not in "ZX"
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from discreet.errors import UsageError
 from engines.spark import server as spark
 from engines.spark.connect_server import serving
 from engines.spark.server import spark_tests
-from engines.spark.standalone_cluster import DEFAULTS, defaults_folder, running_cluster, slow, wait
+from engines.spark.standalone_cluster import DEFAULTS, defaults_folder, is_running_java, running_cluster, slow, wait
 from graph.friends import NODES, edges
 
 pytestmark = spark_tests
@@ -164,18 +164,11 @@ def test_a_driver_that_is_killed_is_answered_under_its_charge(project, here, clu
     assert charged not in project.ledger.refresh().answers
     assert java
     wait(lambda: not cluster.running_executors())
-    wait(lambda: not any(is_running(pid) for pid in java))
+    wait(lambda: not any(is_running_java(pid) for pid in java))
     release = project.sql(BY_WARD).ask(epsilon=1000)
     assert [round(float(row[-1])) for row in release.rows] == [21, 19, 0]
     assert release.id == charged and any("charged earlier" in warning for warning in release.warnings)
     assert charges(project) - before == {charged} and project.verify().sound
-
-
-def is_running(pid):
-    try:
-        return "java" in Path(f"/proc/{pid}/comm").read_text()
-    except OSError:
-        return False
 
 
 @pytest.fixture(scope="module")

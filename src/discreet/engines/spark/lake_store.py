@@ -9,16 +9,21 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 from urllib.parse import unquote
 
 from discreet.engines.spark.folder_lock import lock_folder
 from discreet.engines.spark.session import SparkSession
 from discreet.engines.spark.spark_connect import is_remote
-from discreet.errors import UsageError
+from discreet.errors import DiscreetError, UsageError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]+")
@@ -82,8 +87,13 @@ def escape_glob(path: str) -> str:
     return _GLOB.sub(r"\\\1", path)
 
 
-def store_of(session: SparkSession, path: str) -> LakeStore:
-    """The store that a path lies in."""
+def with_root(path: str) -> str:
+    """A path elsewhere as Java takes it: of a bucket alone it wants the slash at the end."""
+    return f"{path}/" if _BUCKET.fullmatch(path) else path
+
+
+def store_of(session: SparkSession, path: str, *, shown: str | None = None) -> LakeStore:
+    """The store that a path lies in; `shown` is what to call it where it fails."""
     if is_local(path):
         return DiskStore()
     if is_remote(session):
@@ -91,7 +101,7 @@ def store_of(session: SparkSession, path: str) -> LakeStore:
             "Spark Connect does not let a client list or replace files of the lake",
             hint="use a table of its catalog, or a folder that this machine and the server both see",
         )
-    return HadoopStore(session=session)
+    return HadoopStore(session=session) if shown is None else HadoopStore(session=session, shown=shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +175,39 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+def _translate_errors(
+    method: Callable[Concatenate[HadoopStore, Parameters], Result],
+) -> Callable[Concatenate[HadoopStore, Parameters], Result]:
+    """Turns what Java says of a store that is gone or refuses into one sentence: its own names paths, and has pages."""
+
+    @wraps(method)
+    def translated(store: HadoopStore, /, *args: Parameters.args, **more: Parameters.kwargs) -> Result:
+        try:
+            return method(store, *args, **more)
+        except DiscreetError:
+            raise
+        except Exception:
+            raise UsageError(
+                f"{store.shown} does not answer, or it refuses to read or write",
+                hint="check that it exists and runs, and that Spark is allowed to read and write there",
+            ) from None
+
+    return translated
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HadoopStore:
-    """Whatever file system the driver's Java knows."""
+    """Whatever file system the driver's Java knows; what to call it for its owner."""
 
     session: SparkSession
+    shown: str = "the file system of the declared tables"
 
     def _java(self, path: str) -> tuple[Any, Any]:
         java = self.session._jvm
-        there = java.org.apache.hadoop.fs.Path(f"{path}/" if _BUCKET.fullmatch(path) else path)
+        there = java.org.apache.hadoop.fs.Path(with_root(path))
         return there.getFileSystem(self.session.sparkContext._jsc.hadoopConfiguration()), there
 
+    @_translate_errors
     def files(self, folder: str) -> list[FileEntry]:
         system, there = self._java(folder)
         if not system.exists(there):
@@ -185,16 +217,19 @@ class HadoopStore:
             entries.append(_entry(listed.next()))
         return sorted(entries)
 
+    @_translate_errors
     def folders(self, folder: str) -> list[str]:
         system, there = self._java(folder)
         if not system.exists(there):
             return []
         return sorted(str(each.getPath().getName()) for each in system.listStatus(there) if each.isDirectory())
 
+    @_translate_errors
     def entry(self, path: str) -> FileEntry | None:
         system, there = self._java(path)
         return _entry(system.getFileStatus(there)) if system.exists(there) else None
 
+    @_translate_errors
     def read(self, path: str) -> bytes | None:
         system, there = self._java(path)
         if not system.exists(there):
@@ -205,6 +240,7 @@ class HadoopStore:
         finally:
             stream.close()
 
+    @_translate_errors
     def write(self, path: str, content: bytes) -> None:
         # An object is there when its stream is closed, in the place of the old one; a renamed one is copied, and for a
         # moment none is there.
@@ -223,6 +259,7 @@ class HadoopStore:
         )
         context.rename(there, java.org.apache.hadoop.fs.Path(path), options)
 
+    @_translate_errors
     def make(self, folder: str) -> None:
         system, there = self._java(folder)
         permission = self.session._jvm.org.apache.hadoop.fs.permission.FsPermission
@@ -231,6 +268,7 @@ class HadoopStore:
     def make_durable(self, folder: str) -> None:
         """Nothing: a distributed file system has a closed file on its disks."""
 
+    @_translate_errors
     def drop(self, folder: str) -> None:
         system, there = self._java(folder)
         if system.exists(there) and not system.delete(there, True):

@@ -20,7 +20,7 @@ from discreet.engines.file_kind import KIND_WORDS, file_kind
 from discreet.engines.header import Header
 from discreet.engines.spark.broadcast_table import empty_frame
 from discreet.engines.spark.delta import live_files
-from discreet.engines.spark.lake_store import DiskStore, FileEntry, LakeStore, is_local, local_path, store_of
+from discreet.engines.spark.lake_store import DiskStore, FileEntry, LakeStore, is_local, local_path, store_of, with_root
 from discreet.engines.spark.session import SparkSession
 from discreet.engines.spark.spark_columns import SparkColumn, column_of_arrow, column_of_spark
 from discreet.engines.spark.spark_connect import is_remote
@@ -211,10 +211,10 @@ def _elsewhere(source: str, session: SparkSession) -> SparkSource:
     """Files that only Spark can reach: their columns are those that all of them have together."""
 
     def listed() -> tuple[FileEntry, ...]:
-        store, root = store_of(session, source), source.rstrip("/")
+        store, root = store_of(session, source, shown=source), source.rstrip("/")
         if not _GLOB.search(source) and store.files(f"{root}/_delta_log"):
             return _delta(store, root, shown=source)
-        entries = _listed(session, [source])
+        entries = _listed(session, [with_root(source)])
         refuse_log_managed(store, entries, shown=source)
         return entries
 
@@ -222,7 +222,13 @@ def _elsewhere(source: str, session: SparkSession) -> SparkSource:
     if not files:
         raise UsageError(f"there is no Parquet file at {source}")
     paths = [_GLOB.sub(r"\\\1", entry.path) for entry in files]
-    schema = session.read.options(**{**_OPTIONS, "mergeSchema": "true"}).parquet(*paths).schema
+    try:
+        schema = session.read.options(**{**_OPTIONS, "mergeSchema": "true"}).parquet(*paths).schema
+    except Exception:  # Spark's own: it names a file, or its columns, in pages of Java
+        raise UsageError(
+            f"Spark cannot read the columns of {source}",
+            hint="every file there must be Parquet, Spark must be allowed to read it, and no column may have two types",
+        ) from None
     return _of_schema(source, schema, files=files, listed=listed)
 
 
@@ -254,7 +260,7 @@ def _catalog(source: str, session: SparkSession) -> SparkSource:
         entries = _of_table(session, sorted(session.table(source).inputFiles()))
         if all(is_local(entry.path) for entry in entries) or not is_remote(session):  # else nobody lets us look
             for entry in entries[:1]:
-                refuse_log_managed(store_of(session, entry.path), entries, shown=source)
+                refuse_log_managed(store_of(session, entry.path, shown=source), entries, shown=source)
         return entries
 
     return _of_schema(source, session.table(source).schema, files=listed(), listed=listed, table=source)
