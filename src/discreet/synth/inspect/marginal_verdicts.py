@@ -23,6 +23,10 @@ MOST_TRIPLES = 1000
 GOOD = 0.9
 PARTLY = 0.5
 
+#: A table is not good where more than this share of a column's rows is in wide cells outside bounds that were measured:
+#: a value that as many rows have is lost there.
+MOST_SPREAD = 0.03
+
 Verdict = Literal["good", "partly", "poor", "unknown"]
 
 
@@ -89,6 +93,9 @@ def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
     if verdict == "good" and (alone := [place for place in own if _is_one_value(evidence, place)]):
         names = ", ".join(names_of(evidence.model, alone))
         verdict, why = "partly", f"only one value of {names} was seen: others may be below the noise"
+    if verdict == "good" and (spread := [place for place in own if share_outside(evidence, place) > MOST_SPREAD]):
+        names = ", ".join(names_of(evidence.model, spread))
+        verdict, why = "partly", f"some values of {names} are outside the bounds that were measured, and spread evenly"
     return JudgedMarginal(
         columns=names_of(evidence.model, own),
         cells=table.size,
@@ -113,6 +120,20 @@ def _is_one_value(evidence: ModelEvidence, place: int) -> bool:
     """Whether all rows of a column that is not declared come out alike."""
     attribute = evidence.model.attributes[place]
     return attribute.of is not None and int((attribute.weights > 0).sum()) == 1
+
+
+def share_outside(evidence: ModelEvidence, place: int) -> float:
+    """The share of a column's rows in cells of several values outside the bounds that were measured.
+
+    There is no finer count of them: a value that many rows have comes out as the values around it.
+    """
+    attribute = evidence.model.attributes[place]
+    below, above = attribute.outer
+    widths = np.diff(np.array(attribute.edges, dtype=np.int64))
+    is_outside = np.ones(len(widths), dtype=np.bool_)
+    is_outside[below : len(widths) - above] = False
+    weights = attribute.weights[: len(widths)]
+    return float(weights[is_outside & (widths > 1)].sum()) / max(float(weights.sum()), 1e-9)
 
 
 def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:
