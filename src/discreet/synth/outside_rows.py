@@ -22,7 +22,7 @@ from discreet.answers.bounds.round_bounds import first_code, last_code, round_ou
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.plan.cells import Axis, even_edges
-from discreet.schema.column import nullable
+from discreet.schema.column import NumberColumn, nullable
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FAR, FINE_CELLS, Attribute
 from discreet.synth.fine_cells import has_octaves
@@ -35,8 +35,9 @@ MOST_CODES = FINE_CELLS
 #: Bounds that are looked at closer keep a margin of this part of what is seen, where they are a tail.
 ZOOM_MARGIN = 1 / 4
 
-#: They are narrowed to cells that hold at least this part of the rows that were seen before, and that are seen alone or
-#: no more than so many together: the thin end of a tail belongs to the cells outside.
+#: They are narrowed to cells that hold at least this part of the rows that were seen before; of numbers, which have
+#: tails, the second but for noise; that are at most this part of all; and that are seen alone or no more than so many
+#: together: the thin end of a tail belongs to the cells outside.
 LEAST_OF_ROWS, MOST_OF_ROWS = 0.6, 0.9
 MOST_OF_CELLS = 0.5
 TOGETHER = 8
@@ -180,8 +181,11 @@ def _narrowed(
 ) -> EndSearch:
     """The search between these cells, where they hold most rows; an end that is declared stays."""
     first, end = seen.first, seen.end
-    rows, uncertain = float(counts[first:end].sum()), sd * math.sqrt(end - first)
-    if rows < (search.noisy_rows or 0) * LEAST_OF_ROWS or rows + uncertain < (search.noisy_rows or 0) * MOST_OF_ROWS:
+    rows, all_rows = float(counts[first:end].sum()), search.noisy_rows or 0
+    if rows < all_rows * LEAST_OF_ROWS:
+        return search
+    is_number = isinstance(search.column, NumberColumn)
+    if is_number and rows + sd * math.sqrt(end - first) < all_rows * MOST_OF_ROWS:
         return search
     if end - first > MOST_OF_CELLS * len(counts):
         return search
