@@ -111,7 +111,8 @@ def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], of: NoisyHist
     weights = smooth_weights(
         noisy[own], of.sd, base, points=points, sizes=sizes, has_tails=attribute.open, is_laplace=of.is_laplace
     )
-    widths, outside = np.diff(np.array(attribute.edges, dtype=np.int64)), slice(own.stop, own.stop + above)
+    widths = np.diff(np.array(attribute.edges, dtype=np.float64))
+    outside = slice(own.stop, own.stop + above)
     return np.concatenate(
         [
             _outside_weights(noisy[:below], widths[:below], noisy, of),
@@ -123,7 +124,7 @@ def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], of: NoisyHist
 
 
 def _outside_weights(
-    counts: NDArray[np.float64], widths: NDArray[np.int64], noisy: NDArray[np.float64], of: NoisyHistogram
+    counts: NDArray[np.float64], widths: NDArray[np.float64], noisy: NDArray[np.float64], of: NoisyHistogram
 ) -> NDArray[np.float64]:
     """Weights of cells outside bought bounds: what is expected there, given a tail; a code that stands out is none."""
     usual = USUAL_OUTSIDE * float(noisy.sum())

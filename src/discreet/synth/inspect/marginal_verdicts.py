@@ -95,10 +95,8 @@ def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
         verdict, why = "partly", f"only one value of {names} was seen: others may be below the noise"
     if verdict == "good" and (spread := [place for place in own if share_spread(evidence, place) > MOST_SPREAD]):
         names = ", ".join(names_of(evidence.model, spread))
-        verdict, why = (
-            "partly",
-            f"values of {names} that many rows have may lie in wide cells, and come out as those around them",
-        )
+        why = f"values of {names} that many rows have may lie in wide cells, and come out as those around them"
+        verdict = "partly"
     return JudgedMarginal(
         columns=names_of(evidence.model, own),
         cells=table.size,
