@@ -134,7 +134,7 @@ def share_spread(evidence: ModelEvidence, place: int) -> float:
     if not attribute.open:
         return 0.0
     below, above = attribute.outer
-    widths = np.diff(np.array(attribute.edges, dtype=np.int64))
+    widths = np.diff(np.array(attribute.edges, dtype=np.float64))
     weights = attribute.weights[: len(widths)]
     density = np.concatenate([[0.0], weights / widths, [0.0]])
     is_peak = density[1:-1] > PEAK * np.maximum(density[:-2], density[2:])
