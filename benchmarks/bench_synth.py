@@ -85,20 +85,20 @@ def _run(name: str, kind: str, epsilon: str, *limits: float, table: str = "adult
 
 
 RUNS = (
-    _run("independent", "independent", "1", 0.5, 250, 0.082, 0.184),
+    _run("independent", "independent", "1", 0.8, 250, 0.082, 0.184),
     _run("privbayes", "privbayes", "1", 4, 250, 0.056, 0.112, 0.82),
     _run("mst", "mst", "1", 2.5, 250, 0.043, 0.091, 0.835),
     _run("aim, 1 MB", "aim", "1", 5, 250, 0.026, 0.059, 0.90, model_mb="1"),
-    _run("aim", "aim", "1", 15, 400, 0.024, 0.055, 0.90),
+    _run("aim", "aim", "1", 8, 400, 0.024, 0.055, 0.90),
     _run("mst", "mst", "0.1", 2.5, 250, 0.084),
-    _run("aim", "aim", "0.1", 3, 250, 0.068, 1.0, 0.85),
+    _run("aim", "aim", "0.1", 3, 250, 0.068, 1.0, 0.86),
     _run("mst", "mst", "10", 2.5, 250, 0.036),
     _run("aim", "aim", "10", 30, 800, 0.0125, 0.035),
     _run("mst, ten times the rows", "mst", "1", 6, 600, 1.0, table="adult-10"),
     _run("aim, ten times the rows", "aim", "1", 20, 800, 1.0, table="adult-10"),
     _run("mst, 35 columns", "mst", "1", 8, 600, 1.0, table="wide"),
     _run("aim of pairs, 35 columns", "aim", "1", 10, 600, 1.0, table="wide", workload=2, model_mb="4"),
-    _run("aim, 35 columns", "aim", "1", 60, 1000, 1.0, table="wide", workload=3, model_mb="4"),
+    _run("aim, 35 columns", "aim", "1", 50, 600, 1.0, table="wide", workload=3, model_mb="4"),
 )
 
 

@@ -90,7 +90,7 @@ def test_what_is_out_of_reach_is_neither_compared_nor_chosen(tmp_path, monkeypat
     monkeypatch.setattr(aim_file, "candidates", candidates)
     monkeypatch.setattr(aim_file, "REACH", 1e-9)
     project = planted(tmp_path, sizes=(8, 6, 9, 7, 5), rows=3000)
-    model = fit(project, kind="aim", epsilon="8")
+    model = fit(project, kind="aim", epsilon="8", delta=Fraction(1, 10**7))  # by Gaussian noise
     assert seen[0] >= 25  # 5 columns, 10 pairs, 10 triples, and some of them over groups of their cells
     assert seen[1:] == [5] * (len(seen) - 1)
     assert all(len(each.attributes) == 1 for each in model.measured[6:])
@@ -100,6 +100,7 @@ def test_what_is_out_of_reach_is_neither_compared_nor_chosen(tmp_path, monkeypat
 def test_of_a_pure_epsilon_a_quiet_round_is_the_last(tmp_path, monkeypatch):
     """All that is left measures every column once more, in one step."""
     monkeypatch.setattr(aim_file, "_is_quiet", lambda *given: True)
+    monkeypatch.setattr(aim_file, "STANDS_OUT", -1e6)  # something is chosen
     project = planted(tmp_path, rows=800, budget=PURE)
     model = fit(project, kind="aim", epsilon="1")
     assert [each.attributes for each in model.measured[-4:]] == [(0,), (1,), (2,), (3,)]

@@ -220,8 +220,8 @@ def program_of(project):
 @pytest.mark.parametrize("limit", [1, 3])
 def test_one_person_moves_the_counts_of_a_closer_look_by_their_rows(tmp_path, limit):
     """On the real engine, with and without a person; and the step costs the share that it is given, no more."""
-    wide, counts = search(replace(WHOLE, name="x"), low=-5000, high=5000), []
-    people = [f"p{n // limit},{n * n % 977 - 300}" for n in range(300 * limit)]
+    wide, counts = search(replace(WHOLE, name="x"), low=5000, high=15_000), []
+    people = [f"p{n // limit},{n * n % 977 + 9700}" for n in range(300 * limit)]
     for name, lines in (("all", people), ("less", people[:-limit])):
         (tmp_path / name).mkdir()
         table = f'person = "who"\nrows_per_person = {limit}'
@@ -230,34 +230,34 @@ def test_one_person_moves_the_counts_of_a_closer_look_by_their_rows(tmp_path, li
         axis = Axis(of=column_expression(wide.column).expression, edges=zoomed_edges(wide), null=False, labels=())
         counts.append(BinnedTable(program, (axis,))._count((0,)))
         assert counts[-1].sum() == len(lines)
-        (near,) = zoom(program, [wide], share=Fraction(1, 2))
+        near = zoom(program, [wide], share=Fraction(1, 2))[0].search
         assert program.share_left == Fraction(1, 2) and program.shares == {"describing": Fraction(1, 2)}
         assert program.moves.l1 == limit
-        assert -5000 < near.low <= -290 and 650 <= near.high < 5000  # about 20 sd of the noise or more
+        assert 5000 < near.low <= 9710 and 10_650 <= near.high < 15_000  # about 20 sd of the noise or more
     assert np.abs(counts[0] - counts[1]).sum() == limit  # attained
 
 
-@pytest.mark.parametrize("other", ["", "9999999"])
+@pytest.mark.parametrize("other", ["", "99999999"])
 def test_a_row_that_is_not_seen_in_one_column_is_seen_in_the_others(tmp_path, monkeypatch, other):
     """NULL in one column, or a value outside its wide bounds: the other column is looked at as closely as alone."""
     monkeypatch.setattr(
         seen_cells, "STANDING_OUT", 8.0
     )  # of 960 cells noise lifts one beyond 4 sd in 3 of 100 runs; rows are 40
-    lines = [f"{n % 50 - 25},{n % 40 if n % 4 == 0 else other}" for n in range(400)]
+    lines = [f"{n % 50 + 9975},{n % 40 + 10_000 if n % 4 == 0 else other}" for n in range(400)]
     columns = {"x": 'type = "integer"', "y": 'type = "integer"'}
     program = program_of(open_project(tmp_path, columns, lines, budget=BUDGET))
     wide = [
-        replace(search(replace(WHOLE, name=name), low=-5000, high=5000), noisy_rows=rows)
+        replace(search(replace(WHOLE, name=name), low=5000, high=15_000), noisy_rows=rows)
         for name, rows in (("x", 400), ("y", 100))
     ]
-    for near in zoom(program, wide, share=Fraction(9, 10)):
-        assert -500 < near.low <= 0 <= near.high < 500
+    for near in (each.search for each in zoom(program, wide, share=Fraction(9, 10))):
+        assert 9500 < near.low <= 10_000 <= near.high < 10_500
 
 
 def test_what_has_few_codes_is_not_looked_at_closer(tmp_path):
     program = program_of(open_project(tmp_path, {"x": 'type = "integer"'}, ["1", "2"], budget=BUDGET))
     few = search(replace(WHOLE, name="x"), low=0, high=200)
-    assert zoom(program, [few], share=Fraction(1, 2)) == [few] and program.steps == 0
+    assert [each.search for each in zoom(program, [few], share=Fraction(1, 2))] == [few] and program.steps == 0
 
 
 def test_bounds_are_not_narrowed_to_a_part_of_the_rows(tmp_path, monkeypatch):
@@ -268,7 +268,7 @@ def test_bounds_are_not_narrowed_to_a_part_of_the_rows(tmp_path, monkeypatch):
     lines = [str(5 if n % 2 else n * 7 % 5000) for n in range(400)]
     program = program_of(open_project(tmp_path, {"x": 'type = "integer"'}, lines, budget=BUDGET))
     wide = replace(search(replace(WHOLE, name="x"), low=0, high=5000), noisy_rows=400)
-    assert zoom(program, [wide], share=Fraction(1, 100)) == [wide]
+    assert [each.search for each in zoom(program, [wide], share=Fraction(1, 100))] == [wide]
 
 
 def shares_of_ones(folder, *, rows, ones, fits, epsilon="1", budget=BUDGET):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -132,6 +133,22 @@ def test_a_column_of_one_value_is_never_called_good(tmp_path, monkeypatch):
     assert inspect_model(model).marginals.judged[0].verdict == "partly"
     monkeypatch.setattr(marginal_verdicts, "_is_one_value", lambda evidence, place: False)
     assert inspect_model(model).marginals.judged[0].verdict == "good"
+
+
+def test_a_column_with_many_rows_in_wide_cells_outside_is_never_called_good(tmp_path, monkeypatch):
+    """A value that 7% have comes out as the values around it; how many cells lie outside is saved with the model."""
+    lines = [str(2000 if n % 14 == 0 else n % 4) for n in range(6000)]
+    model = fit(open_project(tmp_path, {"x": 'type = "integer"'}, lines, budget=BUDGET), epsilon="20")
+    (attribute,) = model.attributes
+    above = sum(edge > 1000 for edge in attribute.edges) - 1
+    model = replace(model, attributes=(replace(attribute, outer=(0, above)),))
+    model.save(tmp_path / "model.json")
+    for each in (model, Model.load(tmp_path / "model.json")):
+        assert each.attributes[0].outer == (0, above)
+        (judged,) = inspect_model(each).marginals.judged
+        assert judged.verdict == "partly" and "may lie in wide cells" in judged.why
+    monkeypatch.setattr(marginal_verdicts, "MOST_SPREAD", 0.1)
+    assert inspect_model(model).marginals.judged[0].verdict == "good"  # what it was: the fault is seen
 
 
 @pytest.mark.parametrize("budget", ["{ epsilon = 10 }", BUDGET])

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -18,9 +19,10 @@ import numpy as np
 from discreet.errors import LedgerFault
 from discreet.inference.elimination import EliminationGraph
 from discreet.inference.fit import FittedGraphicalModel, MeasuredMarginal
-from discreet.kernel.binned_table import Candidate, MarginalSet
+from discreet.kernel.binned_table import Candidate, CoarseSet, MarginalSet
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Program
+from discreet.synth.chance_distance import chance_distance
 from discreet.synth.first_histograms import MeasuredHistograms
 from discreet.synth.fit_task import (
     Axes,
@@ -46,6 +48,10 @@ SELECTION, PURE_SELECTION = Fraction(1, 10), Fraction(3, 10)
 #: Of a pure epsilon the histograms get so many times what as many rounds would: what is split loses by it.
 PURE_HISTOGRAMS = Fraction(5, 4)
 
+#: And a marginal must gain so many times more than what the choice among all of them lifts the best of those that gain
+#: nothing by; else the rest counts the columns.
+STANDS_OUT = 0.2
+
 #: Where nobody says how many rounds, so many for each column; where noise is large, fewer and larger ones tell more,
 #: and marginals of three columns are only noise.
 ROUNDS, FEW_ROUNDS = 3, 2
@@ -65,7 +71,7 @@ MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000
 
 #: A marginal is asked for as it is where the noise of all its cells is at most so many times the rows; and over so many
 #: groups of cells that it is at most these parts of the rows.
-MOST_NOISE, NOISE_PARTS = 1.0, (0.25, 0.0625)
+MOST_NOISE, NOISE_PARTS, PURE_NOISE_PARTS = 1.0, (0.25, 0.125, 0.0625), (0.25, 0.0625)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +139,9 @@ class _Choices:
     """What a round chooses from: the marginals of a workload at the resolutions that its noise allows.
 
     A marginal whose noise alone would be more than all rows is not asked for as it is, and a pair whose noise would be
-    more than a part of them is asked for over groups of its cells as well.
+    more than a part of them is asked for over groups of its cells as well. `nothing`: of a pure epsilon a round may
+    choose to measure none, and all that is left counts the columns. It is the one cell of all rows, whose score is a
+    public number.
     """
 
     def __init__(self, task: FitTask, histograms: MeasuredHistograms, sets: list[Axes], *, few: bool) -> None:
@@ -142,17 +150,30 @@ class _Choices:
         self._is_weighted = bool(task.weights)
         self.ends_quietly = task.program.is_pure and few
         self.resolutions = Resolutions(histograms)
+        self.nothing = CoarseSet(axes=(0,), groups=((0,) * histograms.sizes[0],))
+        self._has_nothing = task.program.is_pure
+        self._by_chance = cache(partial(chance_distance, histograms))
 
     def under(self, law: Law) -> list[MarginalSet]:
         """The marginals to choose from, where they are measured under this law."""
         rows = self._total / mean_noise_size(law)  # so many cells have as much noise as there are rows
-        return list(dict.fromkeys(own for axes in self._sets for own in self._resolved(axes, rows)))
+        sets = dict.fromkeys(own for axes in self._sets for own in self._resolved(axes, rows))
+        if not self._has_nothing:
+            return list(sets)
+        return [*(own for own in sets if len(axes_of(own)) > 1), self.nothing]
+
+    def by_chance(self, own: MarginalSet) -> int:
+        """What is taken off a marginal's score: its distance from the model if its columns do not depend on each other.
+
+        Only where nothing may be chosen instead: else noise of the columns is a reason to measure them once more.
+        """
+        return math.ceil(self._by_chance(own)) if self._has_nothing else 0
 
     def _resolved(self, axes: Axes, rows: float) -> Iterator[MarginalSet]:
         if len(axes) == 1 or self._is_weighted or self.resolutions.cells(axes) <= MOST_NOISE * rows:
             yield axes
         if len(axes) == 2:
-            for part in NOISE_PARTS:
+            for part in PURE_NOISE_PARTS if self._has_nothing else NOISE_PARTS:
                 own = self.resolutions.at_most(axes, part * rows)
                 if own is not None:
                     yield own
@@ -237,6 +258,8 @@ def _choose_marginal_after(
         share = program.share_left
     room = task.cells * float(1 - (program.share_left - share) / budget)
     own = _draw_choice(task, histograms, choices, state, share=share, room=room)
+    if own == choices.nothing:
+        return measure_histograms_again(task, histograms, ()), program.share_left, True
     return own, share, last
 
 
@@ -251,11 +274,12 @@ def _draw_choice(
 ) -> MarginalSet:
     """One of the marginals that the model has room for, by the exponential mechanism."""
     law = task.program.law(share * (1 - _selection(task.program)))
+    epsilon = task.program.choice_epsilon(share * _selection(task.program))
     candidate_sets = choices.under(law)
     place = histograms.cut.choose(
         candidate_sets,
-        lambda: _scored_candidates(task, histograms, choices, candidate_sets, state, law, room),
-        epsilon=task.program.choice_epsilon(share * _selection(task.program)),
+        lambda: _scored_candidates(task, histograms, choices, candidate_sets, state, law, room, epsilon),
+        epsilon=epsilon,
         most_weight=max(task.weight(axes_of(own)) for own in candidate_sets),
         fits=lambda place: state.shape.fits(axes_of(candidate_sets[place]), room),
     )
@@ -270,6 +294,7 @@ def _scored_candidates(
     state: _State,
     law: Law,
     room: float,
+    epsilon: Fraction,
 ) -> Iterator[tuple[MarginalSet, Candidate]]:
     """What each marginal is scored by.
 
@@ -280,12 +305,18 @@ def _scored_candidates(
     """
     cells = {own: choices.resolutions.cells(own) for own in candidate_sets}
     most = math.inf if task.weights else state.reach / mean_noise_size(law)
-    near = [own for own in candidate_sets if len(axes_of(own)) == 1 or cells[own] <= most]
+    near = [own for own in candidate_sets if own != choices.nothing and (len(axes_of(own)) == 1 or cells[own] <= most)]
     if state.model.calibrated.cells > LARGE:
         has_room = {axes: state.shape.fits(axes, room) for axes in dict.fromkeys(map(axes_of, near))}
         near = [own for own in near if has_room[axes_of(own)]]
-    yield from candidates(state.model, near, law, weight=task.weight)
     heaviest = max(task.weight(axes_of(own)) for own in candidate_sets)
+    for own, candidate in candidates(state.model, near, law, weight=task.weight):
+        yield own, replace(candidate, penalty=candidate.penalty + candidate.weight * choices.by_chance(own))
     lowest = math.ceil(heaviest * (mean_noise_size(law) * max(cells.values()) + 2 * histograms.total))
+    # The choice adds to each score what has the size of 2 * sensitivity / epsilon.
+    lift = 2 * heaviest * task.program.moves.l1 * math.log(len(candidate_sets)) / float(epsilon)
     for own in set(candidate_sets).difference(near):
+        if own == choices.nothing:
+            yield own, Candidate(estimate=np.zeros(1, dtype=np.int64), weight=0, penalty=-math.ceil(STANDS_OUT * lift))
+            continue
         yield own, Candidate(estimate=np.zeros(cells[own], dtype=np.int64), weight=0, penalty=lowest)

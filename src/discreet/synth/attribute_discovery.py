@@ -14,7 +14,7 @@ from discreet.answers.bounds.program_purchase import find_ends, find_words, plac
 from discreet.kernel.program import Program
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
 from discreet.synth.attribute import Attribute, attribute_of
-from discreet.synth.outside_rows import open_attribute, zoom
+from discreet.synth.outside_rows import has_widening_cells, open_attribute, zoom
 
 #: What text that too few people share is written as.
 OTHER = "(other)"
@@ -97,9 +97,9 @@ def _find_bounds(program: Program, needs: UndeclaredColumns) -> dict[str, Attrib
     if not needs.numbers:
         return {}
     share = needs.number_share(pure=program.is_pure) * len(needs.numbers)
-    searches = find_ends(program, needs.numbers, share=share * (1 - ZOOM))
-    searches = zoom(program, searches, share=share * ZOOM)
-    return {search.column.name: open_attribute(search) for search in searches}
+    searches = find_ends(program, needs.numbers, share=share * (1 - ZOOM), is_near=has_widening_cells)
+    zoomed = zoom(program, searches, share=share * ZOOM)
+    return {each.search.column.name: open_attribute(each.search, has_few_codes=each.has_few_codes) for each in zoomed}
 
 
 def _find_words(program: Program, needs: UndeclaredColumns) -> dict[str, Attribute]:

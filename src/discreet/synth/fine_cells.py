@@ -29,6 +29,10 @@ FAR_APART = 64
 #: The part of the rows that a cell outside bought bounds holds on the average, where it holds any.
 USUAL_OUTSIDE = 0.005
 
+#: Of a cell of one code outside bounds as many rows are taken as were counted, where these are so many standard
+#: deviations: a code that many have is no tail, which would have a hundredth of the rows.
+CLEAR_CODE = 3.5
+
 #: Microseconds of what cells of timestamps are whole multiples of, the widest that fits.
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
@@ -36,7 +40,7 @@ UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 def shape_cells(attribute: Attribute) -> Attribute:
     """The attribute with finer or other fine cells, where they are ours to choose; else as it is."""
     inner = _inner(attribute)
-    if not attribute.binned or inner[-1] - inner[0] <= FINE_CELLS:
+    if not attribute.binned or inner[-1] - inner[0] <= FINE_CELLS or _is_by_units(inner):
         return attribute
     below, above = attribute.outer
     if not isinstance(attribute.column, MomentColumn):
@@ -63,7 +67,7 @@ def number_edges(low: int, high: int) -> tuple[int, ...]:
     ([0, 1, 2, 3], (978573, 1000000, 1000001))
     """
     cuts = {low, low + 1, high - 1, high}
-    if _has_octaves(low, high):
+    if has_octaves(low, high):
         cuts |= {0, 1} | set(_octaves(high)) | {1 - edge for edge in _octaves(1 - low)}
     else:
         cuts |= set(even_edges(low, high, FINE_CELLS))
@@ -107,21 +111,41 @@ def fine_weights(attribute: Attribute, noisy: NDArray[np.float64], of: NoisyHist
     weights = smooth_weights(
         noisy[own], of.sd, base, points=points, sizes=sizes, has_tails=attribute.open, is_laplace=of.is_laplace
     )
+    widths = np.diff(np.array(attribute.edges, dtype=np.float64))
+    outside = slice(own.stop, own.stop + above)
+    return np.concatenate(
+        [
+            _outside_weights(noisy[:below], widths[:below], noisy, of),
+            weights,
+            _outside_weights(noisy[outside], widths[outside], noisy, of),
+            noisy[outside.stop :],
+        ]
+    )
+
+
+def _outside_weights(
+    counts: NDArray[np.float64], widths: NDArray[np.float64], noisy: NDArray[np.float64], of: NoisyHistogram
+) -> NDArray[np.float64]:
+    """Weights of cells outside bought bounds: what is expected there, given a tail; a code that stands out is none."""
     usual = USUAL_OUTSIDE * float(noisy.sum())
-    outside = [
-        # What nobody seems to have is 0 to the last digit.
-        [expected_rows(count, of.sd, usual) if count and usual > 0 else 0.0 for count in each.tolist()]
-        for each in (noisy[:below], noisy[own.stop : own.stop + above])
-    ]
-    return np.concatenate([outside[0], weights, outside[1], noisy[own.stop + above :]])
+    is_code = (widths == 1) & (counts > CLEAR_CODE * of.sd)
+    expected = [expected_rows(count, of.sd, usual) if count and usual > 0 else 0.0 for count in counts.tolist()]
+    return np.where(is_code, counts, expected)  # what nobody seems to have is 0 to the last digit
 
 
 def is_by_octaves(attribute: Attribute) -> bool:
     """Whether its cells widen away from 0."""
     inner = _inner(attribute)
     low, high = inner[0], inner[-1]
-    return isinstance(attribute.column, NumberColumn) and high - low > FINE_CELLS and _has_octaves(low, high)
+    is_wide = isinstance(attribute.column, NumberColumn) and high - low > FINE_CELLS
+    return is_wide and not _is_by_units(inner) and has_octaves(low, high)
 
 
-def _has_octaves(low: int, high: int) -> bool:
+def _is_by_units(inner: tuple[int, ...]) -> bool:
+    """Whether every code has a cell of its own."""
+    return len(inner) - 1 == inner[-1] - inner[0]
+
+
+def has_octaves(low: int, high: int) -> bool:
+    """Whether cells between these ends widen away from 0."""
     return low <= 0 or high >= FAR_APART * low

@@ -28,7 +28,8 @@ DECIDING = Fraction(1, 4)
 BINS = Fraction(1, 3)
 
 #: Of what histograms cost this part is split evenly, the rest by their sizes: small columns are asked about most.
-EVEN = Fraction(1, 2)
+#: Of a pure epsilon more of it where bounds were bought, so that codes are seen, too.
+EVEN, EVEN_OF_BOUGHT = Fraction(1, 2), Fraction(3, 4)
 
 #: In standard deviations of either noise: a limit that the truth is below with 95% confidence or more.
 LIMIT = 2.12
@@ -80,7 +81,7 @@ def measure_histograms(
 
 def _share_of_bins(event: ReservationEvent, attributes: Sequence[Attribute], share: Fraction) -> Fraction:
     """What of a share counts bins once more."""
-    parts = split_with_floor(event, [_cells(attribute) for attribute in attributes], share)
+    parts = _split(event, attributes, share)
     return sum((BINS * part for part, each in zip(parts, attributes, strict=True) if has_bins(each)), Fraction(0))
 
 
@@ -111,7 +112,7 @@ def _count_bins(program: Program, histograms: MeasuredHistograms, share: Fractio
 def _histograms(
     program: Program, cut: BinnedTable, attributes: Sequence[Attribute], share: Fraction
 ) -> list[HistogramPair]:
-    parts = split_with_floor(program.event, [_cells(attribute) for attribute in attributes], share)
+    parts = _split(program.event, attributes, share)
     steps = [(place, own) for place, attribute in enumerate(attributes) for own in _parts(attribute)]
     laws = [program.law(parts[place] * own) for place, own in steps]
     noisy = cut.measure([(place,) for place, _ in steps], laws)
@@ -142,15 +143,24 @@ def split_share(event: ReservationEvent, sizes: Sequence[int], share: Fraction) 
     return [share * weight / sum(weights) for weight in weights]
 
 
-def split_with_floor(event: ReservationEvent, sizes: Sequence[int], share: Fraction) -> list[Fraction]:
+def split_with_floor(
+    event: ReservationEvent, sizes: Sequence[int], share: Fraction, *, even: Fraction = EVEN
+) -> list[Fraction]:
     """As `split_share`, but a part of it evenly: no column has much more noise than an even split would give it.
 
     >>> event = ReservationEvent(epsilon=Fraction(1), rho=Fraction(1, 2), delta=Fraction(0))
     >>> [str(part) for part in split_with_floor(event, [1, 4], Fraction(1))]
     ['5/12', '7/12']
     """
-    evenly = share * EVEN / len(sizes)
-    return [evenly + part for part in split_share(event, sizes, share * (1 - EVEN))]
+    evenly = share * even / len(sizes)
+    return [evenly + part for part in split_share(event, sizes, share * (1 - even))]
+
+
+def _split(event: ReservationEvent, attributes: Sequence[Attribute], share: Fraction) -> list[Fraction]:
+    """What each column's histogram gets of a share."""
+    is_bought = event.epsilon is not None and any(attribute.open for attribute in attributes)
+    sizes = [_cells(attribute) for attribute in attributes]
+    return split_with_floor(event, sizes, share, even=EVEN_OF_BOUGHT if is_bought else EVEN)
 
 
 def _cells(attribute: Attribute) -> int:

@@ -145,6 +145,7 @@ def _attribute_data(attribute: Attribute, arrays: DocumentArrays) -> dict[str, A
         "weights": arrays.put(attribute.weights),
         **({} if attribute.shape is None else {"shape": _shape_data(attribute.shape, arrays)}),
         **({} if attribute.between is None else {"between": list(attribute.between)}),
+        **({"outer": list(attribute.outer)} if any(attribute.outer) else {}),
     }
 
 
@@ -187,8 +188,14 @@ def _attribute_of(data: dict[str, Any], columns: tuple[Column, ...], arrays: Doc
         groups=groups,
         weights=weights,
         shape=_shape_of(data["shape"], column, arrays) if "shape" in data else None,
+        outer=_outer_of(data["outer"]) if "outer" in data else (0, 0),
         between=between,  # type: ignore[arg-type]
     )
+
+
+def _outer_of(data: Any) -> tuple[int, int]:
+    below, above = map(_whole, data)
+    return below, above
 
 
 def _check_cells(column: Column, edges: Any, groups: Any, weights: Any) -> None:

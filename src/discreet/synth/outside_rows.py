@@ -8,19 +8,25 @@ bounds shows where between them rows are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answers.bounds.end_search import EndSearch
 from discreet.answers.bounds.round_bounds import first_code, last_code, round_outward, within_century
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
 from discreet.plan.cells import Axis, even_edges
-from discreet.schema.column import nullable
+from discreet.schema.column import NumberColumn, nullable
 from discreet.sql.typed_expression import column_expression
 from discreet.synth.attribute import FAR, FINE_CELLS, Attribute
+from discreet.synth.fine_cells import has_octaves
+from discreet.synth.noisy_histogram import NoisyHistogram
 from discreet.synth.seen_cells import SeenRange, seen_range
 
 #: Columns of more codes than this are looked at closer, in so many cells.
@@ -29,20 +35,34 @@ MOST_CODES = FINE_CELLS
 #: Bounds that are looked at closer keep a margin of this part of what is seen, where they are a tail.
 ZOOM_MARGIN = 1 / 4
 
-#: They are narrowed to cells that hold at least this part of the rows that were seen before, and that are seen alone or
-#: no more than so many together: the thin end of a tail belongs to the cells outside.
-MOST_OF_ROWS = 0.6
+#: They are narrowed to cells that hold at least this part of the rows that were seen before; of numbers, which have
+#: tails, the second but for noise; that are at most this part of all; and that are seen alone or no more than so many
+#: together: the thin end of a tail belongs to the cells outside.
+LEAST_OF_ROWS, MOST_OF_ROWS = 0.6, 0.9
+MOST_OF_CELLS = 0.5
 TOGETHER = 8
 
 #: Whole numbers of no more values than this have a cell for each: codes that lie far apart (101, 999) stay apart. Of
 #: more than the second, so do a quarter as many beyond each bound: no code that a bound left out is spread over a cell.
-MOST_UNITS, FEW_UNITS = 1024, 32
+MOST_UNITS, FEW_UNITS = 1025, 32
+
+#: Few codes hold the rows where those that noise alone shows with this chance, in any cell, have this part of them.
+#: A range of so many times as many values is looked at for them. Where cells hold several codes, these must be so many.
+CODE_CHANCE, MOST_IN_CODES, MOST_UNIT_RANGES, FEWEST_CODES = 0.05, 0.6, 4, 3
 
 #: The widths of the cells outside, from a bound outward, as parts of what lies between the bounds: in eighths.
 OUTWARD = (1, 1, 2, 4, 8, 16, 32, 64, 128)
 
 
-def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) -> list[EndSearch]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZoomedSearch:
+    """A search after a closer look. `has_few_codes`: single codes hold most rows, so that each has a cell."""
+
+    search: EndSearch
+    has_few_codes: bool = False
+
+
+def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) -> list[ZoomedSearch]:
     """The searches of many codes, with bounds around what stands out of the noise, for this share in all, as one step.
 
     Guarantee: the step's loss is `share` of the reservation at most, for neighbours under the version's unit.
@@ -50,9 +70,9 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
         that, for which `program.law` makes the noise; the shares of the columns add up; the rest is
         post-processing of noisy counts.
     """
-    wide = [search for search in searches if _codes(search) > MOST_CODES and search.is_known]
+    wide = [search for search in searches if search.is_known and _is_looked_at(search)]
     if not wide:
-        return list(searches)
+        return [ZoomedSearch(search=search) for search in searches]
     law = program.law(share / len(searches))
     axes = [zoomed_edges(search) for search in wide]
     table = BinnedTable(
@@ -60,18 +80,60 @@ def zoom(program: Program, searches: Sequence[EndSearch], *, share: Fraction) ->
         tuple(_axis_everywhere(search, edges) for search, edges in zip(wide, axes, strict=True)),
     )
     counted = table.measure([(place,) for place in range(len(wide))], [law] * len(wide), word="describing")
-    noisy = [counts[1 : len(edges)] for counts, edges in zip(counted, axes, strict=True)]
-    sd = float(law.variance()) ** 0.5
-    narrowed = {
-        search.column.name: _narrowed(
+    zoomed = {
+        search.column.name: _looked_at(
             search,
             edges,
-            counts.tolist(),
-            seen_range(counts.astype(float), sd, margin=ZOOM_MARGIN, is_laplace=program.is_pure, most=TOGETHER),
+            NoisyHistogram(
+                values=counts[1 : len(edges)].astype(np.float64),
+                variance=float(law.variance()),
+                is_laplace=program.is_pure,
+            ),
         )
-        for search, edges, counts in zip(wide, axes, noisy, strict=True)
+        for search, edges, counts in zip(wide, axes, counted, strict=True)
     }
-    return [narrowed.get(search.column.name, search) for search in searches]
+    return [zoomed.get(search.column.name, ZoomedSearch(search=search)) for search in searches]
+
+
+def _looked_at(search: EndSearch, edges: Sequence[int], noisy: NoisyHistogram) -> ZoomedSearch:
+    """A search with nearer bounds; not where few codes hold the rows: a rarer one may lie far from the others."""
+    is_by_codes = len(edges) - 1 == _codes(search)
+    has_few_codes = search.column.type == "integer" and _holds_few_codes(noisy, search, is_by_codes=is_by_codes)
+    if has_few_codes and is_by_codes:
+        return ZoomedSearch(search=search, has_few_codes=True)
+    counts = noisy.values
+    if len(counts) > MOST_CODES:
+        edges, counts = _coarser(edges, counts)
+    sd = noisy.sd * math.sqrt(len(noisy.values) / len(counts))
+    seen = seen_range(counts, sd, margin=ZOOM_MARGIN, is_laplace=noisy.is_laplace, most=TOGETHER)
+    narrowed = _narrowed(search, edges, counts, seen, sd)
+    if has_few_codes and _codes(narrowed) <= MOST_UNITS:
+        return ZoomedSearch(search=_with_units(narrowed, search), has_few_codes=True)
+    return ZoomedSearch(search=search if has_widening_cells(search) else narrowed)
+
+
+def _holds_few_codes(noisy: NoisyHistogram, search: EndSearch, *, is_by_codes: bool) -> bool:
+    """Whether single cells that stand out of the noise hold most rows; of cells of several codes, some beside none."""
+    clear = noisy.values > noisy.deviations(CODE_CHANCE / len(noisy.values)) * noisy.sd
+    if not is_by_codes:
+        beside = np.concatenate([[False], clear, [False]])
+        clear &= ~beside[:-2] & ~beside[2:]
+        if clear.sum() < FEWEST_CODES:
+            return False
+    return float(noisy.values[clear].sum()) > MOST_IN_CODES * (search.noisy_rows or 0)
+
+
+def _with_units(narrowed: EndSearch, search: EndSearch) -> EndSearch:
+    """Bounds as far out as there are cells for single codes, within those before a closer look."""
+    (low, _), (least, most) = _ends(narrowed), _ends(search)
+    high = min(most, low + MOST_UNITS)
+    return replace(narrowed, low=max(least, min(low, high - MOST_UNITS)), high=high - 1)
+
+
+def _coarser(edges: Sequence[int], counts: NDArray[np.float64]) -> tuple[list[int], NDArray[np.float64]]:
+    """The same counts in about a quarter as many cells."""
+    starts = np.arange(0, len(counts), math.ceil(len(counts) / MOST_CODES))
+    return [*(edges[place] for place in starts.tolist()), edges[-1]], np.add.reduceat(counts, starts)
 
 
 def _axis_everywhere(search: EndSearch, edges: Sequence[int]) -> Axis:
@@ -82,7 +144,26 @@ def _axis_everywhere(search: EndSearch, edges: Sequence[int]) -> Axis:
 
 def zoomed_edges(search: EndSearch) -> tuple[int, ...]:
     """The cells of a closer look between the bounds of a search."""
-    return even_edges(*_ends(search), MOST_CODES)
+    return even_edges(*_ends(search), MOST_UNITS if _has_units(search) else MOST_CODES)
+
+
+def has_widening_cells(search: EndSearch) -> bool:
+    """Whether it is a whole number whose cells widen away from 0: then ends by powers of two cost little, and nearer
+    ones may cut a tail. A decimal is more often a price, of which a nearer bound shows more.
+    """
+    low, end = _ends(search)
+    return search.column.type == "integer" and end - low > FINE_CELLS and has_octaves(low, end)
+
+
+def _is_looked_at(search: EndSearch) -> bool:
+    """Whether a closer look may show nearer ends, or that there are few codes and where they are."""
+    may_have_codes = search.column.type == "integer" and _codes(search) <= MOST_UNITS * MOST_UNIT_RANGES
+    return _codes(search) > MOST_CODES and (may_have_codes or not has_widening_cells(search))
+
+
+def _has_units(search: EndSearch) -> bool:
+    """Whether every whole number may have a cell of its own."""
+    return search.column.type == "integer" and _codes(search) <= MOST_UNITS
 
 
 def _codes(search: EndSearch) -> int:
@@ -95,17 +176,25 @@ def _ends(search: EndSearch) -> tuple[int, int]:
     return search.low, search.high + 1
 
 
-def _narrowed(search: EndSearch, edges: Sequence[int], noisy_counts: Sequence[int], seen: SeenRange) -> EndSearch:
+def _narrowed(
+    search: EndSearch, edges: Sequence[int], counts: NDArray[np.float64], seen: SeenRange, sd: float
+) -> EndSearch:
     """The search between these cells, where they hold most rows; an end that is declared stays."""
     first, end = seen.first, seen.end
-    if sum(noisy_counts[first:end]) < (search.noisy_rows or 0) * MOST_OF_ROWS:
+    rows, all_rows = float(counts[first:end].sum()), search.noisy_rows or 0
+    if rows < all_rows * LEAST_OF_ROWS:
+        return search
+    is_number = isinstance(search.column, NumberColumn)
+    if is_number and rows + sd * math.sqrt(end - first) < all_rows * MOST_OF_ROWS:
+        return search
+    if end - first > MOST_OF_CELLS * len(counts):
         return search
     low = edges[first] if "low" in search.missing_ends else search.low
     high = edges[end] - 1 if "high" in search.missing_ends else search.high
     return replace(search, low=low, high=high)
 
 
-def open_attribute(search: EndSearch) -> Attribute:
+def open_attribute(search: EndSearch, *, has_few_codes: bool = False) -> Attribute:
     """A column between bought bounds, rounded, with cells outside them; none at an end that is declared.
 
     >>> from discreet.schema.column import NumberColumn
@@ -118,8 +207,12 @@ def open_attribute(search: EndSearch) -> Attribute:
     low, high = round_outward(column, search.low, search.high)
     low = low if column.low is None else column.low
     high = high if column.high is None else column.high
-    if column.type == "integer" and FEW_UNITS < high - low < MOST_UNITS // 2:
+    if column.type == "integer" and has_few_codes:
+        low, high = search.low, search.high
+    elif column.type == "integer" and FEW_UNITS < high - low < MOST_UNITS // 2:
         margin = (high - low) // 4
+        if high - low < FINE_CELLS:
+            margin = min(margin, (FINE_CELLS - (high - low) - 1) // 2)
         high += margin * ("high" in search.missing_ends)
         low -= min(margin, low if low >= 0 else margin) * ("low" in search.missing_ends)
     widths = [max(1, part * (high - low + 1) // 8) for part in OUTWARD]
@@ -128,8 +221,7 @@ def open_attribute(search: EndSearch) -> Attribute:
     least, most = within_century(column, first_code(column), last_code(column))
     above = list(dict.fromkeys(min(edge, most + 1) for edge in above if high < most))
     below = list(dict.fromkeys(max(edge, least) for edge in below if low > least))
-    is_coded = column.type == "integer" and high - low < MOST_UNITS
-    cells = MOST_UNITS if is_coded else FINE_CELLS
+    cells = MOST_UNITS if has_few_codes else FINE_CELLS
     edges = (*reversed(below), *even_edges(low, high + 1, cells), *above)
     return Attribute(
         column=replace(column, low=edges[0], high=edges[-1] - 1),

@@ -21,8 +21,8 @@ SEEN = 0.003
 #: A NULL must be seen more clearly: there is one in nearly every column, and many columns have none.
 NULL_SEEN = 0.0005
 
-#: One of a few codes between bought bounds is kept though all that are rare together seem to be noise, where it holds
-#: more rows than noise alone would show with this chance.
+#: One of a few codes of bought bounds is kept though all that are rare together seem to be noise, where it holds more
+#: rows than noise alone would show with this chance.
 ALONE = 0.01
 
 #: With this chance noise alone shows rows in a cell outside bounds that were bought, next to one that has rows: an end
@@ -48,6 +48,10 @@ TAIL = 1 / 4
 #: A tail that would go on by this part of the rows is taken to, unless the noisy count is so many standard deviations
 #: below half of that.
 GOES_ON, BELOW_HALF = 0.003, 1.5
+
+#: Of that, this part is enough for the first cell outside: an end that is a little too far out costs less than one that
+#: leaves out rows.
+FIRST = 0.15
 
 #: Cells beyond a sharp end hold rows where their sum is above so many standard deviations of their noise; those beyond
 #: a tail do unless it is certain that they hold less than this part of the rows.
@@ -157,7 +161,9 @@ class _Outward:
         limit = BELOW_HALF * sd
         together = np.cumsum(self.counts - self.expected / 2) > -limit * np.sqrt(np.arange(1, len(self.counts) + 1))
         allowed = together & (self.counts > self.expected / 2 - limit)
-        return (beyond > least) & np.logical_and.accumulate(allowed)
+        least_rows = np.full(len(beyond), least)
+        least_rows[:1] *= FIRST
+        return (beyond > least_rows) & np.logical_and.accumulate(allowed)
 
 
 def _seen_outward(outward: _Outward, own: NoisyHistogram, *, is_tail: bool, least: float) -> NDArray[np.bool_]:
@@ -251,13 +257,11 @@ def unseen_together(
 
 
 def _is_clear(attribute: Attribute, weights: NDArray[np.float64], own: NoisyHistogram) -> NDArray[np.bool_]:
-    """Which cells between bought bounds stand out of the noise by themselves: a code that few have lies beside others
-    that nobody has.
+    """Which cells of a column with bought bounds stand out of the noise by themselves: a code that few have lies beside
+    others that nobody has.
     """
     clear: NDArray[np.bool_] = weights > own.deviations(ALONE) * own.sd
-    below, above = attribute.outer
-    clear[:below] = False
-    clear[len(clear) - attribute.null - above :] = False
+    clear[len(clear) - attribute.null :] = False
     return clear if attribute.open else np.zeros_like(clear)
 
 

@@ -59,8 +59,9 @@ MOSTLY_NOISE = 10
 MOST_OUTSIDE = 0.05
 
 #: The steps that a fit takes; 2 since it measures shapes, groups of cells and bins once more; 3 since cells outside
-#: bought bounds reach farther; 4 since they go on by a curve, and rare codes are kept.
-METHOD = 4
+#: bought bounds reach farther; 4 since they go on by a curve, and rare codes are kept; 5 since a round may choose to
+#: measure nothing, and ends by powers of two are enough where cells widen.
+METHOD = 5
 
 #: The delta that a table without one is compared with; and 95% of either noise, in standard deviations.
 USUAL_DELTA = Fraction(1, 10**6)

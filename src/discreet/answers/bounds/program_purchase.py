@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -33,8 +33,16 @@ from discreet.plan.stability import reach
 from discreet.schema.column import MomentColumn, NumberColumn
 
 
-def find_ends(program: Program, names: Sequence[str], *, share: Fraction) -> list[EndSearch]:
+def find_ends(
+    program: Program,
+    names: Sequence[str],
+    *,
+    share: Fraction,
+    is_near: Callable[[EndSearch], bool] = lambda search: False,
+) -> list[EndSearch]:
     """The ends of these columns for this share in all: their magnitudes as one step, and two choices an end.
+
+    `is_near`: whether the ends by magnitudes are near enough for what the column is wanted for, and nothing is chosen.
 
     Guarantee: the steps lose no more than the share.
     Because: `magnitudes_price` loses what `pure_epsilon` of its part costs for each column, by Gaussian noise where the
@@ -51,7 +59,10 @@ def find_ends(program: Program, names: Sequence[str], *, share: Fraction) -> lis
         epsilon=program.pure_epsilon(share * part / len(names)),
         gaussian=not program.is_pure,
     )
-    searches = after_magnitudes(searches, program.run(priced), choice_epsilon=epsilon)
+    searches = [
+        replace(search, is_settled=search.is_settled or is_near(search))
+        for search in after_magnitudes(searches, program.run(priced), choice_epsilon=epsilon)
+    ]
     for stage in range(1, STAGES):
         if not all(search.is_settled for search in searches):
             measured = program.run(choices_price(version, plan, searches, epsilon=epsilon))

@@ -23,6 +23,10 @@ MOST_TRIPLES = 1000
 GOOD = 0.9
 PARTLY = 0.5
 
+#: A table is not good where more than this share of a column's rows is in wide cells outside bounds that were measured,
+#: or in cells that each hold as much, and so many times as many as their neighbours: values that many have are lost.
+MOST_SPREAD, PEAK = 0.03, 3.0
+
 Verdict = Literal["good", "partly", "poor", "unknown"]
 
 
@@ -89,6 +93,10 @@ def _judge(evidence: ModelEvidence, own: Axes, table: Table) -> JudgedMarginal:
     if verdict == "good" and (alone := [place for place in own if _is_one_value(evidence, place)]):
         names = ", ".join(names_of(evidence.model, alone))
         verdict, why = "partly", f"only one value of {names} was seen: others may be below the noise"
+    if verdict == "good" and (spread := [place for place in own if share_spread(evidence, place) > MOST_SPREAD]):
+        names = ", ".join(names_of(evidence.model, spread))
+        why = f"values of {names} that many rows have may lie in wide cells, and come out as those around them"
+        verdict = "partly"
     return JudgedMarginal(
         columns=names_of(evidence.model, own),
         cells=table.size,
@@ -110,9 +118,29 @@ def _unresolved(evidence: ModelEvidence, place: int) -> list[int]:
 
 
 def _is_one_value(evidence: ModelEvidence, place: int) -> bool:
-    """Whether all rows of a column that is not declared come out alike."""
+    """Whether all rows of a column that is not declared come out alike, but for NULL."""
     attribute = evidence.model.attributes[place]
-    return attribute.of is not None and int((attribute.weights > 0).sum()) == 1
+    values = attribute.weights[: len(attribute.edges) - 1]
+    return attribute.of is not None and int((values > 0).sum()) <= 1
+
+
+def share_spread(evidence: ModelEvidence, place: int) -> float:
+    """The share of a column's rows in cells of several values of which some may have many rows; only of bought bounds.
+
+    There is no finer count of them: a value that many rows have comes out as the values around it. That are cells
+    outside the bounds that were measured, and those that stand far above their neighbours.
+    """
+    attribute = evidence.model.attributes[place]
+    if not attribute.open:
+        return 0.0
+    below, above = attribute.outer
+    widths = np.diff(np.array(attribute.edges, dtype=np.float64))
+    weights = attribute.weights[: len(widths)]
+    density = np.concatenate([[0.0], weights / widths, [0.0]])
+    is_peak = density[1:-1] > PEAK * np.maximum(density[:-2], density[2:])
+    is_peak &= weights > MOST_SPREAD * weights.sum()
+    is_peak[:below] = is_peak[len(widths) - above :] = True
+    return float(weights[is_peak & (widths > 1)].sum()) / max(float(weights.sum()), 1e-9)
 
 
 def _verdict(own: Axes, share: float, *, measured: bool, doubtful: Sequence[str]) -> tuple[Verdict, str]:
