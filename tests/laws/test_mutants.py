@@ -217,7 +217,7 @@ def test_truncation_by_the_order_of_rows(declaring, monkeypatch):
 
 
 def test_constants_that_are_not_enforced(declaring, monkeypatch):
-    monkeypatch.setattr(duckdb_person_table, "_disagree", lambda value: "false")
+    monkeypatch.setattr(duckdb_person_table, "disagree_sql", lambda value: "false")
     caught(declaring)
 
 
