@@ -192,8 +192,28 @@ def test_weights_that_are_not_split(asking, monkeypatch):
 
 def test_weights_by_rows_and_not_by_keys(asking, monkeypatch):
     """A person with equal rows would count twice under a key."""
-    known = SqlWriter._weighted_keys
-    monkeypatch.setattr(SqlWriter, "_weighted_keys", lambda *parts: known(*parts).replace("SELECT DISTINCT", "SELECT"))
+    rewrite_weights(monkeypatch, "SELECT DISTINCT", "SELECT")
+    caught(asking)
+
+
+def rewrite_weights(monkeypatch, old, new) -> None:
+    """Change the SQL of all weighted keys."""
+    for name in ("_weighted_keys", "_weighted_keys_by_parts"):
+        known = getattr(SqlWriter, name)
+        monkeypatch.setattr(SqlWriter, name, lambda *parts, known=known: known(*parts).replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"discreet:person" % 4', '"discreet:place" % 4'),
+        ('AND "discreet:person" > "discreet:least"', ""),
+        ("IS NOT DISTINCT FROM", "="),
+    ],
+    ids=["a person in several parts", "nobody has a key", "NULL is no key"],
+)
+def test_weights_of_parts_that_are_not_whole(asking, monkeypatch, old, new):
+    rewrite_weights(monkeypatch, old, new)
     caught(asking)
 
 

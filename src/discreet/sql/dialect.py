@@ -111,6 +111,9 @@ class Dialect(Protocol):
     def derived(self, select: str, alias: str) -> str:
         """A SELECT in brackets as a table; `alias` is quoted."""
 
+    def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
+        """The distinct rows of a SELECT of so many columns, by the first of which they are grouped next."""
+
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         """A number of either width cast to one; anything, and never an error, where it is not in [low, high]."""
 
@@ -209,6 +212,9 @@ class DuckDBDialect:
     def derived(self, select: str, alias: str) -> str:
         return f"({select})"
 
+    def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
+        return distinct_rows(lines)
+
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"TRY_CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"
 
@@ -218,6 +224,16 @@ class DuckDBDialect:
     def digest(self, tag: str, parts: Sequence[str]) -> str:
         texts = [f"coalesce('=' || CAST({part} AS VARCHAR), '')" for part in parts]
         return f"sha256(concat_ws(':', {', '.join([f'lower(hex({tag}))', *texts])}))"
+
+
+def distinct_rows(lines: Sequence[str]) -> str:
+    """The distinct rows of a SELECT, indented to stand in brackets.
+
+    >>> distinct_rows(["SELECT a", "FROM t"])
+    '\\n  SELECT DISTINCT a\\n  FROM t\\n'
+    """
+    first, *rest = "\n".join(lines).split("\n")
+    return "\n  " + "\n  ".join([first.replace("SELECT ", "SELECT DISTINCT ", 1), *rest]) + "\n"
 
 
 def identifier(name: str) -> str:

@@ -152,6 +152,11 @@ class PostgreSQLDialect:
     def derived(self, select: str, alias: str) -> str:
         return f"({select}) AS {alias}"
 
+    def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
+        # Sorted once for both: the planner guesses how many there are, and else hashes them and sorts what comes out.
+        order = ", ".join(str(place + 1) for place in range(columns))
+        return f"SELECT DISTINCT * FROM ({' '.join(lines)} ORDER BY {order} OFFSET 0) AS {alias}"
+
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         if wide:
             return f"CAST({number} AS NUMERIC)"

@@ -18,6 +18,7 @@ from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.evaluate import lower, upper
 from discreet.plan.expressions import Sides
 from discreet.plan.like_pattern import ONE, Token, tokens, wildcard_runs
+from discreet.sql.dialect import distinct_rows
 
 #: What a session must be set to besides what `engines.spark.session` pins, for SQL as large as we may write.
 SESSION = {
@@ -159,6 +160,9 @@ class SparkDialect:
 
     def derived(self, select: str, alias: str) -> str:
         return f"({select}) AS {alias}"
+
+    def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
+        return distinct_rows(lines)
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"try_cast({number} AS {_HUGE if wide else 'BIGINT'})"

@@ -24,8 +24,8 @@ from discreet.plan.cell_statistics import (
 )
 from discreet.plan.cells import Axis, Cells, KeyWeights
 from discreet.plan.expression_facts import reach_of
-from discreet.plan.expressions import Code, Expression, Words
-from discreet.plan.predicate import TRUE, Every, Predicate, within
+from discreet.plan.expressions import Code, Expression, TextCode, Words
+from discreet.plan.predicate import TRUE, Every, Member, Predicate, within
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
 from discreet.sql.dialect import Dialect
@@ -42,6 +42,12 @@ PLACE = f"{OURS}place"
 
 #: A column of so few values is grouped by its dictionary.
 _FEW = 2048
+
+#: The keys of persons are counted in so many parts, of which one is held at a time.
+_PARTS = 4
+
+#: No person has this number.
+_MOST_PERSON = 2**31 - 1
 
 #: Sums come back in two halves of 62 bits each.
 HALF = 62
@@ -215,6 +221,8 @@ class SqlWriter:
         """The keys that exist, each with its number of persons, sorted; with `weights`, with what its persons add."""
         rows = self._relation(plan, region)
         if weights is not None:
+            if self.dialect.dictionaries and _is_read_quickly(plan, keys):
+                return self._weighted_keys_by_parts(rows, keys, weights)
             return self._weighted_keys(rows, keys, weights)
         listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
         counted = f"count(DISTINCT {self._name(PERSON)})" if persons else "count(*)"
@@ -237,18 +245,66 @@ class SqlWriter:
         person, number = self._name(PERSON), self._name(f"{OURS}keys")
         listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
         names = [f"k{place}" for place in range(len(keys))]
-        lines = [f"SELECT DISTINCT {', '.join([person, *listed])}", f"FROM {rows.text}", *_where(list(rows.conditions))]
-        owned = self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "owned keys")
+        lines = [f"SELECT {', '.join([person, *listed])}", f"FROM {rows.text}", *_where(list(rows.conditions))]
+        owned = self._derived(
+            self.dialect.distinct(lines, len(listed) + 1, self._name(f"{OURS}all keys")), "owned keys"
+        )
         counted = self._derived(
             f"SELECT {', '.join(names)}, count(*) OVER (PARTITION BY {person}) AS {number} FROM {owned}", "counted keys"
         )
-        cases = " ".join(f"WHEN {number} <= {end} THEN {weight}" for end, weight in weights)
         places = ", ".join(str(place + 1) for place in range(len(keys)))
         return "\n".join(
             [
-                f"SELECT {', '.join(names)}, CAST(sum(CASE {cases} ELSE 0 END) AS {self.dialect.big}) AS weight",
+                f"SELECT {', '.join(names)}, CAST({_weight_sum(number, weights)} AS {self.dialect.big}) AS weight",
                 f"FROM {counted}",
                 f"GROUP BY {places}",
+                f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
+            ]
+        )
+
+    def _weighted_keys_by_parts(self, rows: _Rows, keys: tuple[Expression, ...], weights: KeyWeights) -> str:
+        """`_weighted_keys` with numbers for keys, a part of the persons after another: what is grouped is small then,
+        and a quarter of it is held at a time.
+
+        Guarantee: as `_weighted_keys`.
+        Because: equal keys, NULL among them, have one number, and each person is in one part, whole. One more number,
+            of nobody, is there: an engine that sees no number would not read the rows again, and how long that takes
+            would tell whether somebody meets the conditions.
+        """
+        person, number, least = self._name(PERSON), self._name(PLACE), self._name(f"{OURS}least")
+        keys_of_person, weight = self._name(f"{OURS}keys"), self._name(f"{OURS}weight")
+        names = [self._name(key_name(place)) for place in range(len(keys))]
+        numbers = self._name(f"{OURS}key numbers")
+        listed = ", ".join(f"{self._plain(key)} AS {name}" for key, name in zip(keys, names, strict=True))
+        where = " ".join(_where(list(rows.conditions)))
+        matches = [
+            self.dialect.same(self._plain(key), name, texts=isinstance(key, Words))
+            for key, name in zip(keys, names, strict=True)
+        ]
+        parts = []
+        for part in range(_PARTS):
+            conditions = " ".join(_where([*rows.conditions, f"{person} % {_PARTS} = {part}"]))
+            owned = (
+                f"SELECT DISTINCT {person}, {number} FROM {rows.text} "
+                f"JOIN {numbers} ON {' AND '.join([*matches, f'{person} > {least}'])} {conditions}"
+            )
+            counted = f"SELECT {number}, count(*) OVER (PARTITION BY {person}) AS {keys_of_person} FROM ({owned})"
+            parts.append(
+                f"SELECT {number}, {_weight_sum(keys_of_person, weights)} AS {weight} FROM ({counted}) GROUP BY 1"
+            )
+        summed = (
+            f"SELECT {number}, sum({weight}) AS {weight} FROM (\n  " + "\n  UNION ALL ".join(parts) + "\n) GROUP BY 1"
+        )
+        return "\n".join(
+            [
+                f"WITH {numbers} AS MATERIALIZED (",
+                f"  SELECT *, CAST(row_number() OVER () AS UINTEGER) AS {number}, {NOBODY} AS {least}",
+                f"  FROM (SELECT DISTINCT {listed} FROM {rows.text} {where})",
+                f"  UNION ALL SELECT {', '.join(['NULL'] * len(keys))}, 0, {_MOST_PERSON}",
+                ")",
+                f"SELECT {', '.join(f'{name} AS k{place}' for place, name in enumerate(names))}, "
+                f"CAST({weight} AS {self.dialect.big}) AS weight",
+                f"FROM ({summed}) JOIN {numbers} USING ({number})",
                 f"ORDER BY {', '.join(f'{place + 1} NULLS LAST' for place in range(len(keys)))}",
             ]
         )
@@ -496,6 +552,20 @@ def _is_simple(cells: Cells) -> bool:
         return False
     edges = cells.axes[0].edges
     return len(edges) <= _FEW and edges[-1] - edges[0] == len(edges) - 1
+
+
+def _is_read_quickly(plan: Plan, keys: tuple[Expression, ...]) -> bool:
+    """Whether rows and keys are stored columns under plain conditions, which cost little to read several times."""
+    source, where = (plan.source, plan.where) if isinstance(plan, Filter) else (plan, TRUE)
+    pieces = where.parts if isinstance(where, Every) else (where,)
+    is_plain = isinstance(source, Scan) and not source.roster and all(isinstance(piece, Member) for piece in pieces)
+    return is_plain and all(isinstance(key, Code | TextCode) for key in keys)
+
+
+def _weight_sum(keys: str, weights: KeyWeights) -> str:
+    """What persons with so many keys add to each."""
+    cases = " ".join(f"WHEN {keys} <= {end} THEN {weight}" for end, weight in weights)
+    return f"sum(CASE {cases} ELSE 0 END)"
 
 
 def _ordered(columns: list[str]) -> str:
