@@ -45,12 +45,13 @@ def price_query(
     A column that the query does not have any more is none: the plus or minus is then for every column, and so it says.
     """
     columns = precision_columns(project, query_request.text)
-    chosen = {"columns": columns, "column": about.column if about.column in columns else ""}
+    column = about.column if about.column in columns else ""
+    chosen = {"columns": columns, "column": column}
     try:
-        settled = at_column_precision(query_request, chosen["column"], project)
+        settled = at_column_precision(query_request, column, project)
         price = (_batch if settled.kind == "batch" else _single)(settled, project, asking)
         closes = _closes(price, settled, project, about)
-        linked, confirm = _linked(price, chosen["column"]), _confirm(price, about.analyst)
+        linked, confirm = _linked(price, column), _confirm(price, about.analyst)
         return {"accepted": True, **price, **chosen, "closes": closes, "linked": linked, "confirm": confirm}
     except DiscreetError as problem:
         return {"accepted": False, **chosen, "problem": editor_error(problem, query_request.text, project)}
