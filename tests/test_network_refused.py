@@ -294,8 +294,8 @@ def test_a_page_of_made_up_rows_shows_both_ends(tmp_path):
 
 def test_the_last_line_stands_by_itself(tmp_path):
     """Whoever forgets to refuse finds that no plan over such a table has a sensitivity."""
+    from discreet.plan.query_sensitivity import reach
     from discreet.plan.relation import Scan
-    from discreet.plan.stability import reach
 
     schema = make(tmp_path).table("friends").schema
     for scan in (Scan(table="friends", version=1), Scan(table="friends", version=1, roster=True)):

@@ -39,14 +39,14 @@ def head_before_commit() -> None:
     """The anchor is written first: a crash in between makes every sound ledger look rolled back."""
 
     @contextlib.contextmanager
-    def section(self: Journal, **options: object) -> Iterator[None]:
+    def committed_section(self: Journal, **options: object) -> Iterator[None]:
         with whole(self, **options):
             yield
             if self._pending:
                 self._write_head()
 
-    whole = Journal.section
-    Journal.section = section
+    whole = Journal.committed_section
+    Journal.committed_section = committed_section
 
 
 def answer_before_charge() -> None:

@@ -28,7 +28,7 @@ from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.threshold import KeyThreshold
 from discreet.mechanisms.topk import TopKChoice
 from discreet.plan import price as pricing
-from discreet.plan import stability
+from discreet.plan import query_sensitivity
 from discreet.plan.cells import even_edges
 from discreet.schema.column import TextColumn
 from discreet.surveys.device import respondent_device
@@ -149,7 +149,9 @@ def a_count_that_moves_by_one(monkeypatch):
 
 def half_the_range_of_a_sum(monkeypatch):
     """As if it were centred."""
-    monkeypatch.setattr(stability, "term_of", lambda statistic: max(1, (statistic.of.high - statistic.of.low) // 2))
+    monkeypatch.setattr(
+        query_sensitivity, "term_of", lambda statistic: max(1, (statistic.of.high - statistic.of.low) // 2)
+    )
 
 
 def truncation_left_out(monkeypatch):

@@ -13,7 +13,7 @@ from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.plan import predicate as predicates
 from discreet.plan import price as pricing
-from discreet.plan import stability
+from discreet.plan import query_sensitivity
 from discreet.plan.cell_statistics import DistinctCount, Sum
 from tiers import size
 
@@ -49,13 +49,15 @@ def half_of_a_large_sum(monkeypatch):
 
 
 def a_public_table_that_multiplies_nothing(monkeypatch):
-    known = stability._public
-    monkeypatch.setattr(stability, "_public", lambda plan, inner: known(replace(plan, fan_out=1), inner))
+    known = query_sensitivity._public
+    monkeypatch.setattr(query_sensitivity, "_public", lambda plan, inner: known(replace(plan, fan_out=1), inner))
 
 
 def a_join_on_the_person_that_multiplies_nothing(monkeypatch):
-    known = stability._person
-    monkeypatch.setattr(stability, "_person", lambda plan, inner, other: known(plan, inner, replace(other, rows=1)))
+    known = query_sensitivity._person
+    monkeypatch.setattr(
+        query_sensitivity, "_person", lambda plan, inner, other: known(plan, inner, replace(other, rows=1))
+    )
 
 
 def a_sum_of_a_person_that_is_one_row(monkeypatch):
@@ -95,9 +97,9 @@ class Everything(frozenset):
 def a_region_by_any_column(monkeypatch):
     """Also by one that has several values of a person."""
     monkeypatch.setattr(
-        stability,
+        query_sensitivity,
         "narrowed_region",
-        lambda predicate, names: predicates.region(stability._widened(predicate, Everything())),
+        lambda predicate, names: predicates.region(query_sensitivity._widened(predicate, Everything())),
     )
 
 

@@ -15,7 +15,7 @@ from discreet.engines.keyed_hashes import limit_digest
 from discreet.engines.memory_counter import MemoryCounter
 from discreet.mechanisms import weighted_threshold
 from discreet.plan import price as pricing
-from discreet.plan import stability
+from discreet.plan import query_sensitivity
 from discreet.schema.column import NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
@@ -167,13 +167,13 @@ def test_the_limit_of_all_keys_taken_for_that_of_some(asking, monkeypatch):
 
 def test_groups_taken_to_be_rows(asking, monkeypatch):
     """As if each of a person's groups had one row."""
-    known = stability._limit_groups
+    known = query_sensitivity._limit_groups
 
     def few(plan, inner):
         found = known(plan, inner)
         return found if plan.groups is None else replace(found, rows=min(found.rows, plan.groups))
 
-    monkeypatch.setattr(stability, "_limit_groups", few)
+    monkeypatch.setattr(query_sensitivity, "_limit_groups", few)
     caught(asking, "above|scores")
 
 

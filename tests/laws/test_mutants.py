@@ -21,7 +21,7 @@ from discreet.engines import (
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.ownership import Ownership
 from discreet.plan import price as pricing
-from discreet.plan import real_functions, stability
+from discreet.plan import query_sensitivity, real_functions
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, Sum
 from discreet.plan.expressions import Code, Member, Root, walk
 from discreet.schema.column import BooleanColumn, CategoryColumn, NumberColumn, TextColumn
@@ -257,9 +257,9 @@ def test_rows_of_nobody_taken_for_a_person_s(declaring, monkeypatch):
 
 
 def reaching(monkeypatch, name, change):
-    """Let a function of `stability` that makes a Reach return a changed one."""
-    known = getattr(stability, name)
-    monkeypatch.setattr(stability, name, lambda *parts: change(known(*parts), *parts))
+    """Let a function of `query_sensitivity` that makes a Reach return a changed one."""
+    known = getattr(query_sensitivity, name)
+    monkeypatch.setattr(query_sensitivity, name, lambda *parts: change(known(*parts), *parts))
 
 
 def test_public_fan_out_taken_for_one(asking, monkeypatch):
@@ -302,14 +302,14 @@ def test_a_region_narrowed_by_what_is_not_constant(asking, monkeypatch):
 
 
 def test_a_region_narrowed_by_a_joined_column_of_the_same_name(asking, monkeypatch):
-    known = stability._widened
+    known = query_sensitivity._widened
 
     def blind(predicate, names):
         if isinstance(predicate, Member) and predicate.column.endswith(".sex"):
             return Member("sex", predicate.allowed)
         return known(predicate, names)
 
-    monkeypatch.setattr(stability, "_widened", blind)
+    monkeypatch.setattr(query_sensitivity, "_widened", blind)
     caught(asking)
 
 
@@ -321,13 +321,13 @@ def test_a_region_of_the_first_filter_alone(asking, monkeypatch):
 
 def narrower(monkeypatch, code):
     """Let regions hold one value of each side alone."""
-    known = stability.narrowed_region
+    known = query_sensitivity.narrowed_region
 
     def less(predicate, names):
         boxes = known(predicate, names).boxes
         return Region(tuple(replace(box, sides={name: ValueSet.of([code]) for name in box.sides}) for box in boxes))
 
-    monkeypatch.setattr(stability, "narrowed_region", less)
+    monkeypatch.setattr(query_sensitivity, "narrowed_region", less)
 
 
 def test_a_region_narrower_than_the_question(asking, monkeypatch):
@@ -410,7 +410,7 @@ def test_persons_taken_to_be_in_one_group(asking, monkeypatch):
 
 
 def terms(monkeypatch, change):
-    monkeypatch.setattr(stability, "term_of", change)
+    monkeypatch.setattr(query_sensitivity, "term_of", change)
 
 
 def test_a_sum_bounded_by_half_its_range(asking, monkeypatch):
@@ -439,7 +439,7 @@ def test_the_rounding_of_grains_forgotten(asking, monkeypatch):
     def floored(found, statistic, reach):
         if statistic.grain == 1:
             return found
-        most = reach.rows * stability.term_of(statistic) // statistic.grain
+        most = reach.rows * query_sensitivity.term_of(statistic) // statistic.grain
         return Sensitivity(l0=1, l1=most, l2_squared=most**2, linf=most, because=())
 
     moving(monkeypatch, Sum, floored)
@@ -531,7 +531,7 @@ def test_an_inner_having_that_is_not_applied(asking, monkeypatch):
 
     def dropped(self, plan, region):
         found = known(self, plan, region)
-        inner = isinstance(plan, stability.Filter) and isinstance(plan.source, stability.PerPerson)
+        inner = isinstance(plan, query_sensitivity.Filter) and isinstance(plan.source, query_sensitivity.PerPerson)
         return replace(found, conditions=()) if inner else found
 
     monkeypatch.setattr(SqlWriter, "_relation", dropped)

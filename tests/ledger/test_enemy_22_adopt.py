@@ -11,7 +11,7 @@ from ledger.test_refinements import answered, refine
 def test_nothing_is_refined_after_an_adoption(path, state):
     with make(path, guarantee(3, "1e-6")) as ledger:
         first = answered(ledger)
-        with ledger._journal.section():
+        with ledger._journal.committed_section():
             ledger._journal.append("adopt", {"state": state, "sealed": []})
         with pytest.raises(ClosedRefinement):
             refine(ledger, first)

@@ -406,7 +406,7 @@ def test_a_fork_waits_for_a_thread_that_charges(ledger: Ledger):
     holding, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with ledger._journal.section():
+        with ledger._journal.committed_section():
             holding.set()
             release.wait(20)
 

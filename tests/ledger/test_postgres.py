@@ -186,7 +186,7 @@ def test_edits_past_the_triggers_are_found(raw: psycopg.Connection, address: Dat
 
 def test_a_commit_is_on_disk(address: DatabaseAddress):
     careless = DatabaseAddress(url=f"{address.url}%20-csynchronous_commit%3Doff")
-    with make(careless) as ledger, ledger._journal.section():
+    with make(careless) as ledger, ledger._journal.committed_section():
         found = ledger._journal.store._connection.execute("SHOW synchronous_commit").fetchone()
         assert found == ("on",)
 
@@ -194,7 +194,7 @@ def test_a_commit_is_on_disk(address: DatabaseAddress):
 def test_a_commit_that_waits_for_more_stays(address: DatabaseAddress):
     with (
         make(DatabaseAddress(url=f"{address.url}%20-csynchronous_commit%3Dremote_apply")) as ledger,
-        ledger._journal.section(),
+        ledger._journal.committed_section(),
     ):
         found = ledger._journal.store._connection.execute("SHOW synchronous_commit").fetchone()
         assert found == ("remote_apply",)

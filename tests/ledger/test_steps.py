@@ -143,7 +143,7 @@ def test_no_step_before_the_last_one_was_answered(ledger: Ledger):
     with pytest.raises(UsageError, match="out of order"):
         ledger.step(charge.id, gaussian(RHO / 4), of="two", number=2)
     body = {"id": charge.id, "number": 2, "event": to_data(gaussian(RHO / 4)), "of": "two"}
-    with pytest.raises(LedgerFault, match="is not valid"), ledger._journal.section():
+    with pytest.raises(LedgerFault, match="is not valid"), ledger._journal.committed_section():
         ledger._journal.append("step", body)
 
 

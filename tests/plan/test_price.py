@@ -13,8 +13,8 @@ from discreet.plan.expressions import Code, Member, TextCode
 from discreet.plan.inquiry import Inquiry, Quantile
 from discreet.plan.predicate import TRUE
 from discreet.plan.price import Discover, Measure, cheapest_epsilon, price, region_of
+from discreet.plan.query_sensitivity import reach
 from discreet.plan.relation import Filter, Scan
-from discreet.plan.stability import reach
 from discreet.schema.project_file import read_table
 
 EPSILON, DELTA = Fraction(1, 2), Fraction(1, 10**7)

@@ -134,7 +134,7 @@ def test_what_another_client_left_changes_nothing(pooled: str, state_folder: Pat
         ask(ledger, laplace(1))
         with Ledger.open(DatabaseAddress(url=pooled)) as again:
             assert again.account_status("patients").spent.epsilon == 1
-            with again._journal.section():
+            with again._journal.committed_section():
                 setting = again._journal.store._connection.execute("SHOW synchronous_commit").fetchone()
                 assert setting == ("on",)
     engine = PostgresEngine(pooled, deadline_s=60)

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.bundle import bundle_files
 from discreet.mechanisms import threshold
-from discreet.plan import interval, price, stability
+from discreet.plan import interval, price, query_sensitivity
 from verify import world
 from verify.conftest import state_in
 from verify.forging import verdicts
@@ -16,34 +16,34 @@ from verify.forging import verdicts
 
 def rows_are_one(patch):
     """Persons count as if they had one row."""
-    scan = stability._scan
-    patch.setattr(stability, "_scan", lambda schema: replace(scan(schema), rows=1))
+    scan = query_sensitivity._scan
+    patch.setattr(query_sensitivity, "_scan", lambda schema: replace(scan(schema), rows=1))
 
 
 def joins_add_nothing(patch):
     """A join on the person does not multiply rows."""
-    patch.setattr(stability, "_person", lambda plan, inner, other: inner)
+    patch.setattr(query_sensitivity, "_person", lambda plan, inner, other: inner)
 
 
 def public_rows_are_one(patch):
     """A public table's fan-out is forgotten."""
-    patch.setattr(stability, "_public", lambda plan, inner: inner)
+    patch.setattr(query_sensitivity, "_public", lambda plan, inner: inner)
 
 
 def keys_are_constant(patch):
     """Every key counts as constant over a person's rows."""
-    patch.setattr(stability, "_is_constant", lambda expression, constant: True)
+    patch.setattr(query_sensitivity, "_is_constant", lambda expression, constant: True)
 
 
 def groups_make_one_row(patch):
     """Grouped by person and a key, a person still makes one row only."""
-    inner = stability._per_person
-    patch.setattr(stability, "_per_person", lambda plan, reach: replace(inner(plan, reach), rows=1))
+    inner = query_sensitivity._per_person
+    patch.setattr(query_sensitivity, "_per_person", lambda plan, reach: replace(inner(plan, reach), rows=1))
 
 
 def sums_move_by_one(patch):
     """A sum counts as a count."""
-    patch.setattr(stability, "term_of", lambda statistic: 1)
+    patch.setattr(query_sensitivity, "term_of", lambda statistic: 1)
 
 
 def products_are_sums(patch):
@@ -53,7 +53,7 @@ def products_are_sums(patch):
 
 def persons_touch_one_group(patch):
     """Whoever is in several groups counts in one."""
-    for module in (stability, price):
+    for module in (query_sensitivity, price):
         patch.setattr(module, "cells_touched", lambda keys, reach, groups=None: 1)
 
 

@@ -18,7 +18,7 @@ from discreet.kernel.curator import Version
 from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.weighted_threshold import key_weights
-from discreet.plan.stability import cells_touched
+from discreet.plan.query_sensitivity import cells_touched
 from discreet.release import Release, below_noise_warnings
 from discreet.sql.query_text import split_statements
 

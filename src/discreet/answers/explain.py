@@ -35,7 +35,7 @@ from discreet.plan import formula
 from discreet.plan.cell_statistics import Statistic, Sum, statistic_name
 from discreet.plan.formula.formula_nodes import children
 from discreet.plan.price import ChooseBin, Discover, Law, Measure, least_persons
-from discreet.plan.stability import cells_touched
+from discreet.plan.query_sensitivity import cells_touched
 from discreet.present.cell_text import NULL
 from discreet.schema.address import scheme
 from discreet.sql.dialect import Dialect, DuckDBDialect

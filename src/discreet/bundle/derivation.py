@@ -2,7 +2,7 @@
 
 Facts go up the relation node by node (how many rows of it one unit can own, which columns have one value over them),
 then to every noisy vector: its keys, the bounds of what is summed, four sensitivities, the law, the event. It states
-what `plan.stability` found and decides nothing. A checker that shares no code with it believes none of its numbers.
+what `plan.query_sensitivity` found and decides nothing. A checker that shares no code with it believes no number of it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from discreet.plan.cell_statistics import Sum
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import Choose, Code, Expression, TextCode, columns, walk
 from discreet.plan.inquiry import Inquiry
+from discreet.plan.query_sensitivity import UnitReach, cells_touched, reach, reach_by_keys, sensitivity
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
-from discreet.plan.stability import UnitReach, cells_touched, reach, reach_by_keys, sensitivity
 from discreet.schema.schema import Schema
 
 

@@ -13,8 +13,8 @@ from discreet.bundle.answer_replay import schema_of
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.program import Program, step_digest
 from discreet.plan.cell_statistics import RowCount
+from discreet.plan.query_sensitivity import reach, sensitivity
 from discreet.plan.relation import Scan
-from discreet.plan.stability import reach, sensitivity
 from discreet.schema.schema import Schema
 
 

@@ -154,7 +154,7 @@ def _draw_step(
         codes *= sizes[attribute]
         codes += columns[attribute]
     grouped = group_rows(rows, codes[rows])
-    cells, counts = _tally(step, sizes, grouped.codes, grouped.counts, generator, kept)
+    cells, counts = _draw_counts(step, sizes, grouped.codes, grouped.counts, generator, kept)
     shape = shape_of(sizes, step.new)
     owner, value = np.divmod(cells, int(np.prod(shape)))
     owner = np.searchsorted(grouped.codes, owner)
@@ -164,7 +164,7 @@ def _draw_step(
     return rows
 
 
-def _tally(
+def _draw_counts(
     step: SamplingStep,
     sizes: tuple[int, ...],
     groups: Integers,

@@ -131,7 +131,7 @@ class Curator:
 
         Guarantee: the answer's privacy loss, for neighbours under the version's unit, is that of
             `price.event` on the records of `price.region`, and the ledger holds it before data is read.
-        Because: each step's sensitivity bounds how far its cells move (plan/stability), its mechanism is
+        Because: each step's sensitivity bounds how far its cells move (plan/query_sensitivity), its mechanism is
             exact for that bound (mechanisms/), losses add, and everything after reads noisy values alone.
             A refinement is exact together with the release that it refines. The ledger lets a release be refined
             only once, and not after rows were erased; if they are erased after the charge, nothing is stored

@@ -44,8 +44,8 @@ from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.inquiry import question_digest
 from discreet.plan.price import Price, event_of
+from discreet.plan.query_sensitivity import UnitReach, reach, reach_by_keys, sensitivity
 from discreet.plan.relation import Filter, Plan, Scan, scans
-from discreet.plan.stability import UnitReach, reach, reach_by_keys, sensitivity
 from discreet.schema.schema import Schema
 
 #: A choice's epsilon is a square root, rounded down to this grid.
@@ -78,8 +78,8 @@ class AddedRows:
         """How much one unit adds to all cells together, at most, without regard to signs.
 
         Guarantee: for neighbours D, D' the sum over all cells of |difference| is at most this.
-        Because: a unit owns at most `rows` rows of the relation (plan/stability), each lies in one cell and adds 1, or
-            at most the largest term of the sum. A sum in grains is rounded in each cell, and is refused.
+        Because: a unit owns at most `rows` rows of the relation (plan/query_sensitivity), each lies in one cell and
+            adds 1, or at most the largest term of the sum. A sum in grains is rounded in each cell, and is refused.
         """
         if isinstance(self.statistic, Sum) and self.statistic.grain != 1:
             raise ValueError("a sum that is rounded in every cell does not add up")

@@ -89,7 +89,7 @@ class Journal:
             raise
 
     @contextmanager
-    def section(self, *, check_anchor: bool = True) -> Iterator[None]:
+    def committed_section(self, *, check_anchor: bool = True) -> Iterator[None]:
         """The critical section: inside it the state is the newest there is and nobody else writes."""
         with self._lock:
             self._refuse_if_stopped()
@@ -128,7 +128,7 @@ class Journal:
         Because: acts follow one another in one transaction, each on a state that the one before has changed; turns are
             told their outcome when the section has ended. If it fails, all of it is rolled back, or unknown.
         """
-        with self.section():
+        with self.committed_section():
             for act in acts:
                 waiting = self._pending
                 try:
@@ -184,7 +184,7 @@ class Journal:
 
     def verified_entries(self, *, after: int, most: int | None) -> list[LedgerEntry]:
         """Entries as they stand now, each compared with its digest and its MAC."""
-        with self.section():
+        with self.committed_section():
             entries = list(islice(self.store.entries(after=after or None), most))
             for seq, entry in enumerate(entries, start=after + 1):
                 check_entry(entry, seq, self.state.digests, key=self.anchor.key if seq >= self._since else None)

@@ -114,17 +114,17 @@ class Ledger:
 
     def declare(self, population: str, guarantee: Guarantee, *, unit: Literal["row", "person"] = "row") -> None:
         """Open a population's account. Declaring the same again changes nothing."""
-        with self._journal.section():
+        with self._journal.committed_section():
             owner_acts.declare_population(self._journal, self.state, population, guarantee, unit=unit)
 
     def grant(self, population: str, guarantee: Guarantee) -> None:
         """Raise a population's limit to `guarantee`. What was lost stays lost."""
-        with self._journal.section():
+        with self._journal.committed_section():
             owner_acts.raise_limit(self._journal, self.state, population, guarantee)
 
     def correct(self, population: str, guarantee: Guarantee) -> None:
         """Set another limit of a population, larger or smaller. Refused once something was released about it."""
-        with self._journal.section():
+        with self._journal.committed_section():
             owner_acts.correct_limit(self._journal, self.state, population, guarantee)
 
     def remove_table(self, table: str) -> tuple[VersionRecord, ...]:
@@ -132,7 +132,7 @@ class Ledger:
 
         Its source may then be declared under any population, for nobody has lost anything by it.
         """
-        with self._journal.section():
+        with self._journal.committed_section():
             return owner_acts.remove_table(self._journal, self.state, table)
 
     def next_version(self, table: str) -> int:
@@ -162,7 +162,7 @@ class Ledger:
             "source": check_json_object(source, what="a source"),
             "file": str(file),
         }
-        with self._journal.section():
+        with self._journal.committed_section():
             return owner_acts.add_version(self._journal, self.state, body, number=number, forgotten=forgotten)
 
     def forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
@@ -172,12 +172,12 @@ class Ledger:
 
         It is written before anybody is erased, so that a crash between leaves work to do, not a person.
         """
-        with self._journal.section():
+        with self._journal.committed_section():
             owner_acts.forget(self._journal, self.state, tables, tag, key=key)
 
     def end_forget(self, tables: Sequence[str], tag: bytes, *, key: str) -> None:
         """Keep that a person's rows are gone: what is released from now on is about the rows that are left."""
-        with self._journal.section():
+        with self._journal.committed_section():
             owner_acts.end_forget(self._journal, tables, tag, key=key)
 
     # -- questions ----------------------------------------------------------------------------

@@ -33,9 +33,9 @@ def move_to_postgres(source: LedgerLocation, target: DatabaseAddress) -> int:
         if PostgresLedgerStore.has_ledger(target):
             _refuse_another(journal, target)
         else:
-            with journal.section():
+            with journal.committed_section():
                 _copy_to_postgres(journal, target)
-    with closing(Journal.attach(target)) as there, there.section():
+    with closing(Journal.attach(target)) as there, there.committed_section():
         return there.state.seq
 
 

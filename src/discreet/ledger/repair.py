@@ -58,7 +58,7 @@ def verify(path: LedgerLocation) -> LedgerVerification:
         damage = _integrity_problem(path)
         with closing(Journal.attach(path, use="compare")) as journal:
             rows, warnings = journal.state.seq, connection_warnings(journal.store)
-            with journal.section():
+            with journal.committed_section():
                 rows = journal.state.seq
     except LedgerTampered as fault:
         return LedgerVerification(sound=False, rows=fault.row - 1, row=fault.row, problem=fault.reason)
@@ -76,13 +76,13 @@ def acknowledge(path: LedgerLocation) -> RepairOutcome:
     """
     with closing(Journal.attach(path)) as journal:
         charged = _charge_gap(journal)
-        with journal.section(check_anchor=False):
+        with journal.committed_section(check_anchor=False):
             behind = journal.state.seq - (journal.position(journal.anchor.read()) or 0)
             unlocked = tuple(sorted(filter(journal.state.is_locked, journal.state.failures)))
             if unlocked or (behind > 1 and not journal.store.shared):
                 journal.count_common_entries()
                 journal.append("acknowledge", {"tables": list(unlocked), "anchor_behind": behind})
-        with journal.section():
+        with journal.committed_section():
             return RepairOutcome(charged=charged, unlocked=unlocked)
 
 
@@ -122,7 +122,7 @@ def adopt(path: LedgerLocation, state_folder: Path | None, *, alone: bool = Fals
         Anchor.at(source).hand_over()  # where this cannot be done, the owner is told not to go on there
     Anchor.find(ledger).record_location(path)
     repaired = acknowledge(path)
-    with closing(Journal.attach(path)) as journal, journal.section():
+    with closing(Journal.attach(path)) as journal, journal.committed_section():
         journal.append("adopt", {"state": "joined" if shared else "copied", "sealed": []})
     return repaired
 
@@ -176,7 +176,7 @@ def _integrity_problem(path: LedgerLocation) -> str:
 
 def _charge_gap(journal: Journal) -> tuple[str, ...]:
     """Charge what the anchor has seen and the chain does not hold; return whom."""
-    with journal.section(check_anchor=False):
+    with journal.committed_section(check_anchor=False):
         head = journal.anchor.read()
         if journal.position(head) is not None:
             return ()

@@ -26,8 +26,8 @@ from discreet.plan.cells import MOST_CELLS, Cells
 from discreet.plan.expressions import Expression
 from discreet.plan.formula import split
 from discreet.plan.inquiry import CanonicalOrder, Inquiry
+from discreet.plan.query_sensitivity import UnitReach, cells_touched, reach_by_keys, region, sensitivity
 from discreet.plan.relation import Plan
-from discreet.plan.stability import UnitReach, cells_touched, reach_by_keys, region, sensitivity
 
 #: `--within` searches epsilon on this grid: fine enough for anybody, coarse enough to read.
 WITHIN_GRID = 10**6

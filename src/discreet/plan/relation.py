@@ -1,4 +1,4 @@
-"""Plans: where the rows of a question come from. A closed union; a new node is unsound until stability knows it.
+"""Plans: where the rows of a question come from. A closed union; a new node is unsound until `reach` knows it.
 
 A relation's rows belong to persons (or are persons, where the unit is a row). Its columns go by
 names: a scan's are the declared ones; what a join brings along, and what is computed for each

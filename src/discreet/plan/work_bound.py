@@ -8,9 +8,9 @@ declared limits and the public tables, never at rows: it is the same on an empty
 Guarantee: let D and D' differ by one unit. An engine that evaluates each operator of the question's SQL at most once
     for each row of the SELECT that names it, and takes no longer for one operator than the constants below say, takes
     at most `unit_work` nanoseconds of processor time more on D than on D'.
-Because: a unit owns at most `reach.rows` rows of each relation (plan/stability), whatever WHERE keeps of them, and
-    every expression of a SELECT is evaluated on rows of that SELECT: those after its joins, at the most. No join makes
-    the bound on rows smaller, so that at the top of a block bounds those at each of its nodes. A text has at most
+Because: a unit owns at most `reach.rows` rows of each relation (plan/query_sensitivity), whatever WHERE keeps of them,
+    and every expression of a SELECT is evaluated on rows of that SELECT: those after its joins, at the most. No join
+    makes the bound on rows smaller, so that at the top of a block bounds those at each of its nodes. A text has at most
     MOST_TEXT characters. A public table is read or hashed at most once for each join of each step. Steps run one
     after the other. The rest is a sum.
 
@@ -49,8 +49,8 @@ from discreet.plan.expressions import (
 )
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.predicate import TRUE
+from discreet.plan.query_sensitivity import reach
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan
-from discreet.plan.stability import reach
 from discreet.schema.column import MOST_TEXT
 from discreet.schema.schema import Schema
 

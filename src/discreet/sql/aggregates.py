@@ -16,7 +16,7 @@ from discreet.plan.expressions import Number, Plus, Times, Whole
 from discreet.plan.formula import Formula
 from discreet.plan.inquiry import Quantile
 from discreet.plan.predicate import TRUE, Predicate, every, within
-from discreet.plan.stability import UnitReach, with_grain
+from discreet.plan.query_sensitivity import UnitReach, with_grain
 from discreet.sql.expression_reader import ExpressionReader
 from discreet.sql.group_keys import quantile_axis
 from discreet.sql.scope import Scope

@@ -11,8 +11,8 @@ from discreet.plan import formula
 from discreet.plan.formula import Formula
 from discreet.plan.formula.linear import linear
 from discreet.plan.inquiry import Inquiry
+from discreet.plan.query_sensitivity import UnitReach
 from discreet.plan.relation import Scan
-from discreet.plan.stability import UnitReach
 from discreet.schema.schema import Schema
 
 if TYPE_CHECKING:

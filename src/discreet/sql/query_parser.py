@@ -17,8 +17,8 @@ from discreet.plan.cell_statistics import PersonCount, RowCount, Statistic
 from discreet.plan.cells import Axis
 from discreet.plan.formula import Formula
 from discreet.plan.inquiry import Inquiry
+from discreet.plan.query_sensitivity import UnitReach, check_distinct, reach
 from discreet.plan.relation import Plan
-from discreet.plan.stability import UnitReach, check_distinct, reach
 from discreet.plan.work_bound import check_work
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import Aggregates, TypedQuantile, is_aggregate

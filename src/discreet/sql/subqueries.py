@@ -19,8 +19,8 @@ from discreet.errors import Refused
 from discreet.plan.cell_statistics import DistinctCount, Inner, PersonMaximum, PersonMean, PersonMinimum, RowCount, Sum
 from discreet.plan.expressions import Code, Expression, TextCode
 from discreet.plan.predicate import FALSE, TRUE, Predicate, every, within
+from discreet.plan.query_sensitivity import MOST_DISTINCT, UnitReach, reach
 from discreet.plan.relation import Filter, PerPerson, Plan, computed_column_name
-from discreet.plan.stability import MOST_DISTINCT, UnitReach, reach
 from discreet.schema.schema import Schema
 from discreet.sql.aggregates import is_aggregate, refuse_extra_arguments, sum_refusal_hint
 from discreet.sql.catalog import Catalog

@@ -12,7 +12,7 @@ from discreet.plan import predicate as predicates
 from discreet.plan.evaluate import holds, value
 from discreet.plan.expressions import Test
 from discreet.plan.predicate import Every, Member, Some
-from discreet.plan.stability import narrowed_region
+from discreet.plan.query_sensitivity import narrowed_region
 from discreet.sql.query_parser import parse_query
 from tiers import size
 

@@ -15,7 +15,7 @@ from discreet.lab import neighbours
 from discreet.lab.neighbours.generated_world import MOST_ROWS, WorldMaker
 from discreet.lab.neighbours.neighbour_law import norms
 from discreet.plan import price as pricing
-from discreet.plan import stability
+from discreet.plan import query_sensitivity
 from discreet.plan.cell_statistics import Sum
 from discreet.sql.sql_writer import SqlWriter
 from engines.postgres.server import postgres_address
@@ -196,7 +196,7 @@ def test_other_planted_bugs_are_caught(project, monkeypatch):
 
     assert not breaks([SUM])
     with monkeypatch.context() as patch:
-        patch.setattr(stability, "term_of", lambda statistic: max(1, statistic.of.high - statistic.of.low - 1))
+        patch.setattr(query_sensitivity, "term_of", lambda statistic: max(1, statistic.of.high - statistic.of.low - 1))
         assert breaks([SUM])
     known = SqlWriter.count
 
@@ -212,7 +212,7 @@ def test_other_planted_bugs_are_caught(project, monkeypatch):
 def test_a_number_that_is_largest_between_the_bounds_is_found(project, monkeypatch):
     """least(x, 500 - x) is 0 at both ends, and 250 in the middle."""
     between = "SELECT sum(least(cost, 500 - cost)) FROM visits"
-    monkeypatch.setattr(stability, "term_of", lambda statistic: 200)
+    monkeypatch.setattr(query_sensitivity, "term_of", lambda statistic: 200)
     assert not neighbours.audit(project, table="visits", questions=[between], engine="memory").holds
 
 

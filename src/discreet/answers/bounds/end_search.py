@@ -32,8 +32,8 @@ from discreet.plan.expressions import Choose as Case
 from discreet.plan.expressions import Code, Member, Number, Whole
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import ChooseBin, Measure, Price
+from discreet.plan.query_sensitivity import UnitReach, cells_touched, reach, sensitivity
 from discreet.plan.relation import PerPerson, Plan, Scan
-from discreet.plan.stability import UnitReach, cells_touched, reach, sensitivity
 from discreet.schema.column import MomentColumn
 from discreet.schema.column import NumberColumn as NumberColumn
 

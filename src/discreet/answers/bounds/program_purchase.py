@@ -28,8 +28,8 @@ from discreet.plan.expressions import Choose, Member, Null, Predicate, TextCode,
 from discreet.plan.expressions import Number as WholeNumber
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Discover, Price, least_persons, price
+from discreet.plan.query_sensitivity import reach
 from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
 from discreet.schema.column import MomentColumn, NumberColumn
 
 

@@ -26,8 +26,8 @@ from discreet.plan.cells import Axis, Cells
 from discreet.plan.expressions import Code
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import ChooseBin, Price
+from discreet.plan.query_sensitivity import ROWS, reach
 from discreet.plan.relation import Scan
-from discreet.plan.stability import ROWS, reach
 
 #: How many rows a person has: at least one, or they would not be on the roster.
 ROWS_CODE = Code(ROWS, 1, None, null=False)

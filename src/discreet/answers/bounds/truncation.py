@@ -24,8 +24,8 @@ from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import Price, price
+from discreet.plan.query_sensitivity import reach
 from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
 
 CONFIDENCE = Fraction(95, 100)
 

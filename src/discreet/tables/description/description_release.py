@@ -27,8 +27,8 @@ from discreet.plan.cell_statistics import RowCount
 from discreet.plan.cells import Axis, equal_edges
 from discreet.plan.inquiry import Inquiry
 from discreet.plan.price import price
+from discreet.plan.query_sensitivity import reach
 from discreet.plan.relation import Scan
-from discreet.plan.stability import reach
 from discreet.release import Spending
 from discreet.schema.column import CategoryColumn, Column, Label, MomentColumn, NumberColumn, TextColumn, nullable
 from discreet.sql.typed_expression import column_expression

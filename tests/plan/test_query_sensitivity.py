@@ -1,4 +1,4 @@
-"""Sensitivities, and that each is attained: the claims of plan.stability against brute force over small persons."""
+"""Sensitivities, and that each is attained: the claims of plan.query_sensitivity against brute force over small persons."""
 
 from itertools import product
 
@@ -7,8 +7,8 @@ import pytest
 from discreet.errors import Refused
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Sum
 from discreet.plan.expressions import Code
+from discreet.plan.query_sensitivity import UnitReach, cells_touched, reach, sensitivity, with_grain
 from discreet.plan.relation import Scan
-from discreet.plan.stability import UnitReach, cells_touched, reach, sensitivity, with_grain
 from discreet.schema.project_file import read_table
 
 AGE = Code("age", -2, 3, null=False)
