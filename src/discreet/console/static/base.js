@@ -30,7 +30,7 @@ document.addEventListener("click", (event) => {
 const from = document.referrer.startsWith(location.origin) ? new URL(document.referrer).pathname : "";
 if (/^\/ask(\/draft|$)/.test(from) && /^\/(a|ask\/answer)\//.test(location.pathname)) answered();
 document.querySelector('form[action="/logout"]')?.addEventListener("submit", (event) => {
-  const warning = "You typed a query that has no answer yet. Logging out deletes it from this browser tab. Log out?";
+  const warning = "You typed a query that has no answer yet. Logging out deletes it from this browser tab, and your drafts from the server. Log out?";
   if (isPending(event.target.dataset.who) && !confirm(warning)) event.preventDefault();
   else forget();
 });
