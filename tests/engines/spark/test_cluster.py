@@ -57,6 +57,7 @@ TWICE = {
     "spark.speculation.minTaskRuntime": "200ms",
     "spark.sql.files.minPartitionNum": "6",
     "spark.ui.retainedStages": "100000",  # of which `killed_tasks` asks
+    "spark.ui.liveUpdate.period": "0",  # else `done_tasks` may learn of a task when its stage is over
 }
 
 
