@@ -40,6 +40,7 @@ class Cluster:
     port: int
     master: subprocess.Popen | None = None
     workers: list[subprocess.Popen] = field(default_factory=list)
+    hosts: int = 0
 
     @property
     def address(self) -> str:
@@ -55,8 +56,11 @@ class Cluster:
     def add_worker(self) -> subprocess.Popen:
         name = f"worker-{len(self.workers)}"
         room = ("--cores", "1", "--memory", "768M", "--work-dir", str(self.folder / name))
-        at = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        worker = self._run(name, "org.apache.spark.deploy.worker.Worker", *room, *at, self.address)
+        # Spark runs a task a second time on another host only: each worker has an address of its own.
+        self.hosts += 1
+        host = f"127.0.0.{1 + self.hosts}"
+        at = ("--host", host, "--port", "0", "--webui-port", "0")
+        worker = self._run(name, "org.apache.spark.deploy.worker.Worker", *room, *at, self.address, host=host)
         self.workers.append(worker)
         return worker
 
@@ -91,8 +95,8 @@ class Cluster:
             self.master.kill()
             self.master.wait()
 
-    def _run(self, name: str, *words: str) -> subprocess.Popen:
-        own = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "160m"}
+    def _run(self, name: str, *words: str, host: str = "127.0.0.1") -> subprocess.Popen:
+        own = {"SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": host, "SPARK_DAEMON_MEMORY": "160m"}
         own |= {"SPARK_DAEMON_JAVA_OPTS": LEAN, "SPARK_LOCAL_DIRS": str(self.folder / "spilled")}
         with (self.folder / f"{name}.log").open("ab") as log:
             command = [str(HOME / "bin" / "spark-class"), *words]

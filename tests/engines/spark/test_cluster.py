@@ -4,6 +4,7 @@ Nothing here has a Python of its own, nothing runs in the driver, and speculatio
 longer than others runs a second time. A question brings the exact totals of the reference, or it fails; never others.
 """
 
+import itertools
 import os
 import signal
 import threading
@@ -55,6 +56,8 @@ TWICE = {
     "spark.speculation.multiplier": "1.1",
     "spark.speculation.minTaskRuntime": "200ms",
     "spark.sql.files.minPartitionNum": "6",
+    "spark.ui.retainedStages": "100000",  # of which `killed_tasks` asks
+    "spark.ui.liveUpdate.period": "0",  # else `done_tasks` may learn of a task when its stage is over
 }
 
 
@@ -107,14 +110,23 @@ def slowly(monkeypatch):
     """Declared tables, and sources, whose rows come slowly."""
     rows, frame = LakeTable.rows, SparkSource.frame
     monkeypatch.setattr(LakeTable, "rows", lambda self, *given: slow(rows(self, *given), 400))
-    monkeypatch.setattr(SparkSource, "frame", lambda self, *given: slow(frame(self, *given), 100))
+    monkeypatch.setattr(SparkSource, "frame", lambda self, *given: slow(frame(self, *given), 300))
+
+
+def active_stages(engine):
+    """The stages at work."""
+    tracker = engine.session().sparkContext.statusTracker()
+    return list(filter(None, (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())))
 
 
 def done_tasks(engine):
     """How many tasks of the stages at work are done."""
-    tracker = engine.session().sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    return sum(stage.numCompletedTasks for stage in stages if stage)
+    return sum(stage.numCompletedTasks for stage in active_stages(engine))
+
+
+def running_tasks(engine):
+    """How many tasks run."""
+    return sum(stage.numActiveTasks for stage in active_stages(engine))
 
 
 def check_nothing_runs(engine):
@@ -198,14 +210,19 @@ def test_an_executor_dies_between_two_stages(engine, place, cluster, monkeypatch
     assert rows.tolist()[:6] == [10] * 6 and sum(rows) == 60
 
 
-def has_twins(engine):
-    """Whether a task ran twice: of two attempts one was killed, since the other had succeeded."""
+def has_twins(engine, since=0):
+    """Whether a task of a stage with such a number ran twice: one attempt was killed, since the other had succeeded."""
+    return any("another attempt succeeded" in reason for _, reason in killed_tasks(engine, since))
+
+
+def killed_tasks(engine, since=0):
+    """The stages from a number on, and why tasks of theirs were killed. Not every number is one's: a few are tried."""
     store = engine.session().sparkContext._jsc.sc().statusStore()
-    for stage in range(200):
-        with suppress(Exception):  # there is no such stage, or none any more
-            if "another attempt succeeded" in str(store.lastStageAttempt(stage).killedTasksSummary()):
-                return True
-    return False
+    last = since
+    for stage in itertools.takewhile(lambda number: number < last + 50, itertools.count(since)):
+        with suppress(Exception):  # there is no such stage
+            yield stage, str(store.lastStageAttempt(stage).killedTasksSummary())
+            last = stage
 
 
 def test_a_making_whose_tasks_run_twice_while_executors_hang_and_die(engine, cluster, tmp_path, slowly):
@@ -214,14 +231,14 @@ def test_a_making_whose_tasks_run_twice_while_executors_hang_and_die(engine, clu
     pq.write_table(rows, tmp_path / "whole.parquet")
     source = load(rows, tmp_path, files=6)
     unit = PrivacyUnit(person=("id",), rows=2)
-    ended = threading.Event()
+    ended, since = threading.Event(), max((stage for stage, _ in killed_tasks(engine)), default=0)
 
     def accidents():
         hanging, dying = cluster.running_executors()[:2]
-        while not (ended.is_set() or has_twins(engine)):
-            wait(lambda: ended.is_set() or done_tasks(engine) >= 1)
+        while not (ended.is_set() or has_twins(engine, since)):
+            wait(lambda: ended.is_set() or running_tasks(engine) >= 3)  # one of them is on each executor
             os.kill(hanging, signal.SIGSTOP)
-            time.sleep(6.0)
+            time.sleep(12.0)
             os.kill(hanging, signal.SIGCONT)
             time.sleep(1.0)
         os.kill(dying, signal.SIGKILL)
@@ -229,7 +246,7 @@ def test_a_making_whose_tasks_run_twice_while_executors_hang_and_die(engine, clu
     with meanwhile(accidents):
         found = agree(engine, lambda source: table(source, unit), source, tmp_path)
         ended.set()
-    assert has_twins(engine)
+    assert has_twins(engine, since), "a task ran twice"
     assert not [name for name in os.listdir(found.folder) if name.startswith("work-")]
 
 

@@ -1,8 +1,9 @@
 """Whether a cluster has anybody who counts: executors are processes of other machines, which come late and get lost.
 
 Guarantee: where no executor answers, nothing is charged, and nothing waits without end.
-Because: before a question is charged, or a table is made, a job that reads nothing runs there where the driver has no
-    executor, or where the question before failed; it is cancelled when its time is over.
+Because: before a session is used, and before a question is charged, or a table is made, where the driver has no
+    executor, or where the question before failed, a job that reads nothing runs there; it is cancelled when its time
+    is over.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import shutil
 import socket
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -64,8 +64,17 @@ _CLUSTER = re.compile(r"spark://[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9
 _CONNECT = re.compile(r"sc://[A-Za-z0-9._-]+(:[0-9]{1,5})?(/?;.*|/)?")
 
 
-def open_session(engine: str, *, threads: int | None = None, memory_mb: int = 2048) -> SparkSession:
-    """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process."""
+def open_session(
+    engine: str,
+    *,
+    threads: int | None = None,
+    memory_mb: int = 2048,
+    check: Callable[[SparkSession], None] | None = None,
+) -> SparkSession:
+    """A session of our own at `engine`, pinned and silent. One Spark at a time lives in a process.
+
+    `check` refuses a Spark that runs nothing, before it is asked for anything that would wait without end.
+    """
     master = _master(engine, threads)
     _check_installed(local=not engine.startswith("sc://"))
     check_reachable(engine)
@@ -79,6 +88,8 @@ def open_session(engine: str, *, threads: int | None = None, memory_mb: int = 20
             silence_java(spark_session)
             for name, setting in PINNED.items():
                 spark_session.conf.set(name, setting)
+        if check is not None:
+            check(spark_session)
         wrong = failed_meanings(spark_session)
         if is_remote(spark_session) and not wrong:
             check_deep(spark_session)

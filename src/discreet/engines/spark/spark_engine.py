@@ -103,7 +103,10 @@ class SparkEngine:
                 end_session(self._session, process=self._process)
                 self._session = None
             if self._session is None:
-                self._session = open_session(self._address, threads=self._threads, memory_mb=self._memory_mb)
+                check = None if self._address == LOCAL else check_executors
+                self._session = open_session(
+                    self._address, threads=self._threads, memory_mb=self._memory_mb, check=check
+                )
                 self._process = os.getpid()
             return self._session
 
