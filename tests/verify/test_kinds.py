@@ -175,13 +175,14 @@ def test_a_description_with_noise_for_less_than_a_person(programs, place):
 def test_noise_for_less_than_a_person(programs):
     """A model of persons counts each once, or weighs its rows; noise for two thirds of a person is seen by both checks."""
     files = programs["whole persons"]
-    place, event = next(
-        (place, step["event"])
+    path, event = next(
+        (("steps", place, "event", *(("events", number) if "events" in step["event"] else ())), event)
         for place, step in enumerate(json.loads(files["plan.json"])["steps"])
-        if step["event"]["kind"] in ("laplace", "gaussian")
+        for number, event in enumerate(step["event"].get("events", [step["event"]]))
+        if event["kind"] in ("laplace", "gaussian")
     )
     name = "l1" if event["kind"] == "laplace" else "l2_squared"
-    less = at("steps", place, "event", name, to=event[name] + 6)
+    less = at(*path, name, to=event[name] + 6)
     assert verdicts(signed_again(files, plan=less, proof=less))["sensitivity"] == "broken"
 
 

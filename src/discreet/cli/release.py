@@ -21,7 +21,7 @@ from discreet.cli.flags import (
     Json,
 )
 from discreet.cli.verb_app import DefaultVerbGroup, VerbApp
-from discreet.errors import LedgerFault, ProjectError, UsageError
+from discreet.errors import Command, LedgerFault, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.bundle.about import About
@@ -63,7 +63,7 @@ def write(
     _write(release, output, about_release, project, as_json=as_json)
 
 
-@release_app.command(short_help="Show a release's card, with the keys of the registry of deployments.")
+@release_app.command(short_help="Show a release's card for the registry of deployments.")
 def card(
     release: ReleaseId,
     name: CardName = None,
@@ -83,7 +83,8 @@ def card(
 
     if is_survey_id(release):
         raise UsageError(
-            f"{release} is the id of a survey, not of a release.", hint=f"discreet survey card {release} shows its card"
+            f"{release} is the id of a survey, not of a release.",
+            hint=Message(Command("survey card", release), " shows its card"),
         )
     about_release = About.from_flags(about, name=name, description=description, intended_use=intended_use)
     shown = card_of(content_of(discreet.open(project), release, about_release))

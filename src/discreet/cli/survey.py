@@ -311,7 +311,7 @@ def close(id_: Id, store: StoreAddress = None, project: Folder = HERE, as_json: 
     terminal.print_result({"survey": id_, "closed": True, "n": reports}, text, as_json=as_json)
 
 
-@survey_app.command(short_help="Show a survey's card, with the keys of the registry of deployments.")
+@survey_app.command(short_help="Show a survey's card for the registry of deployments.")
 def card(
     id_: Id,
     name: CardName = None,
