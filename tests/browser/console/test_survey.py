@@ -43,8 +43,8 @@ def test_made_answered_on_a_phone_and_counted(coming: Coming, place: Place, pict
             expect(phone.get_by_role("heading", name="Thank you")).to_be_visible()
             assert phone.context.cookies() == []
         assert survey_host_of(place.house.handle).store.count(made) == 1
-        page.reload()
-        expect(page.locator("main")).to_contain_text("1 report so far")
+        while "1 report so far" not in page.locator("main").inner_text():  # results rest for a moment
+            page.reload()
 
 
 @pytest.mark.deep
