@@ -60,7 +60,6 @@ def test_a_pair_of_many_cells_survives_in_a_small_table(tmp_path, kind, budget):
 def test_without_groups_the_pair_is_lost(tmp_path, monkeypatch):
     """The fault that this is there for, planted."""
     monkeypatch.setattr(aim_file, "NOISE_PARTS", ())
-    monkeypatch.setattr(aim_file, "PURE_NOISE_PARTS", ())
     monkeypatch.setattr(aim_file, "MOST_NOISE", 0.5)
     model = fit(normal(tmp_path), kind="aim", epsilon="0.5")
     assert abs(correlation(model) + 0.5) > 0.2

@@ -71,7 +71,7 @@ MOST_TABLE, MANY_COLUMNS, MOST_TABLE_OF_MANY = 20_000, 20, 5_000
 
 #: A marginal is asked for as it is where the noise of all its cells is at most so many times the rows; and over so many
 #: groups of cells that it is at most these parts of the rows.
-MOST_NOISE, NOISE_PARTS, PURE_NOISE_PARTS = 1.0, (0.25, 0.125, 0.0625), (0.25, 0.0625)
+MOST_NOISE, NOISE_PARTS = 1.0, (0.25, 0.0625)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ class _Choices:
         if len(axes) == 1 or self._is_weighted or self.resolutions.cells(axes) <= MOST_NOISE * rows:
             yield axes
         if len(axes) == 2:
-            for part in PURE_NOISE_PARTS if self._has_nothing else NOISE_PARTS:
+            for part in NOISE_PARTS:
                 own = self.resolutions.at_most(axes, part * rows)
                 if own is not None:
                     yield own
