@@ -173,13 +173,13 @@ class DuckDBEngine(FileBackedEngine):
         if table.schema.unit.ends or not (old.is_file() and (ownership is None or persons_file(old).is_file())):
             return None
         chain = sources.find_tables((table, *(() if ownership is None else path)), folder=folder)
-        halves = growth.split_source(chain[0], earlier.files)
+        halves = growth.split_source(table, chain[0], earlier.files)
         if halves is None or not all(part.is_native for source in chain for part in source.single_files()):
             return None
         near = _folders(chain) | {old.parent, file.parent}
         try:
             with (
-                growth.unchanged_since(earlier.files, earlier.stamps),
+                growth.unchanged_since((*earlier.files, *earlier.way), earlier.stamps),
                 readable(chain, target=file),
                 self._spilling_database(near, file) as connection,
             ):

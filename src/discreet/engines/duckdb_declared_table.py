@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, Unpack
@@ -29,6 +30,7 @@ from discreet.engines.csv_faults import CsvFault, first_fault
 from discreet.engines.declared_table_sql import MARK, NULLED, ConversionForms, select_sql
 from discreet.engines.duckdb_conversion import DuckDBKind, kind_of, missing_sql, raw_sql, takes, word_sql
 from discreet.engines.engine import DeclarationOutcome, PersonCounts
+from discreet.engines.file_kind import packing
 from discreet.engines.file_source import FileSource
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
@@ -92,18 +94,27 @@ def source_sql(source: FileSource, *, parallel: bool = True, encoding: str = "ut
     if source.kind == "parquet":
         return f"read_parquet([{files}], hive_partitioning = false)"
     columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(source.names)))
+    # Of packed files DuckDB else takes room for 16 of the longest rows, for each file that a thread reads.
+    room = f"buffer_size = {2 * MOST_ROW_BYTES}, " if any(map(packing, source.files)) else ""
     return (
         f"read_csv([{files}], auto_detect = false, header = true, columns = {{{columns}}}, "
         f"delim = {text_literal(source.delimiter)}, quote = '\"', escape = '\"', nullstr = '', "
-        f"parallel = {str(parallel).lower()}, max_line_size = {MOST_ROW_BYTES}, encoding = '{encoding}', "
+        f"parallel = {str(parallel).lower()}, max_line_size = {MOST_ROW_BYTES}, {room}encoding = '{encoding}', "
         "hive_partitioning = false)"
     )
 
 
 def _union_sql(source: FileSource, *, parallel: bool, encoding: str) -> str:
-    """Files with different headers, one after another, each by the names that all of them have."""
-    selects = []
+    """Files with different headers, one after another, each by the names that all of them have.
+
+    Those with one header are read together: each reading of packed files has room of its own for the longest rows.
+    """
+    alike: dict[tuple[tuple[str, ...], str], list[FileSource]] = {}
     for part in source.parts:
+        alike.setdefault((part.names, part.delimiter), []).append(part)
+    selects = []
+    for parts in alike.values():
+        part = replace(parts[0], files=tuple(file for each in parts for file in each.files))
         places = source.places_in(part)
         columns = ", ".join(f"a{place} AS c{number}" for number, place in enumerate(places))
         names = ", ".join(f"a{place}" for place in range(len(part.names)))

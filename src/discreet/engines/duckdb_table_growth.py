@@ -49,7 +49,7 @@ from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE
 from discreet.engines.table_file import PERSON, new_file, new_pair, persons_file
-from discreet.schema.schema import Schema
+from discreet.schema.schema import Schema, Table
 from discreet.sql.dialect import identifier, text_literal
 
 #: Who does not have as many rows as the earlier version and the added files say.
@@ -60,10 +60,19 @@ class CannotExtend(Exception):
     """The table has to be made from all of its source."""
 
 
-def split_source(source: FileSource, files: Collection[Path]) -> tuple[FileSource, FileSource] | None:
-    """The files of a source that were added, and the others; None where none was added, or one is gone."""
+def split_source(table: Table, source: FileSource, files: Collection[Path]) -> tuple[FileSource, FileSource] | None:
+    """The files of a table's source that were added, and the others; None where none was added, or one is gone.
+
+    And where a name stands twice in an old file, in other capitals: which of the two columns it means is decided by
+    what all files have, and that may be another one since files were added.
+    """
     old = set(files)
     if not old or not old < set(source.files):
+        return None
+    schema = table.schema
+    meant = [name.lower() for name in (*(each.name for each in schema.columns), *schema.unit.person, *schema.unit.on)]
+    headers = [[name.lower() for name in part.names] for part in source.parts if part.files[0] in old]
+    if any(header.count(name) > 1 for header in headers for name in meant):
         return None
 
     def part(kept: tuple[Path, ...]) -> FileSource:

@@ -16,11 +16,13 @@ from discreet.schema.schema import Table
 class EarlierVersion:
     """A version of the same table, made by the same declaration, keys and program from some of its files.
 
-    stamps: those of these files before their content was compared with what the version was made from.
+    way: the files of the tables on the way to its persons.
+    stamps: those of all these files before their content was compared with what the version was made from.
     """
 
     place: TableLocation
     files: tuple[Path, ...]
+    way: tuple[Path, ...] = ()
     stamps: tuple[tuple[int, int, int], ...]
 
 

@@ -102,7 +102,7 @@ class Curator:
                 table.name,
                 population=table.population,
                 schema=dict(schema),
-                source=dict(source),
+                source=origin.confirm(dict(source)),
                 file=name,
                 number=number,
                 forgotten=None if keys is None else (origin.whose, forgotten),

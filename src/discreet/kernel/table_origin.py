@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from discreet.engines.earlier_version import EarlierVersion, ExtendingEngine
 from discreet.engines.engine import DeclarationOutcome, Engine
@@ -16,13 +17,15 @@ from discreet.schema.schema import Table
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOrigin:
     """Sources relative to `folder`; the tables on the `path` to the person, nearest first; those of `whose` forgotten
-    persons none is let in; and the version that it may build on.
+    persons none is let in; and the version that it may build on. `confirm`: of what is kept of the sources, what still
+    holds when the table is made.
     """
 
     folder: Path
     path: tuple[Table, ...] = ()
     whose: Sequence[str]
     earlier: EarlierVersion | None = None
+    confirm: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def make(
         self,

@@ -4,7 +4,9 @@ Guarantee: what an earlier version is offered for is a source whose other files 
     was made from; declared, converted and keyed as then.
 Because: each of these files has the digest that the version kept of its content; the files of tables on the way to the
     persons are the same ones, by their digests; the declaration, the columns' kinds, the population, the keys of
-    persons and the program are those that it was made by. Where any of it is unknown, nothing is offered.
+    persons and the program are those that it was made by. Where any of it is unknown, nothing is offered. A version
+    keeps digests only if no file came, went or changed from before they were taken until it was made
+    (`Versions._make`): so they are those of the files that were read, of all of them.
 """
 
 from __future__ import annotations
@@ -63,17 +65,20 @@ def _unchanged_part(
     now = records.fingerprint(table) | records.persons(table, path)
     if canonical_json(_without_files(record.source)) != canonical_json(_without_files(now)):
         return None
-    steps = zip(path, contents[1:], strict=True)
-    if not all(has_content(records.trace(step), content, seal=seal) for step, content in steps):
+    traces = [records.trace(step) for step in path]
+    way = tuple(file for each in traces for file in each.files)
+    way_stamps = stamp_of(way)  # before they are read
+    if not all(has_content(each, content, seal=seal) for each, content in zip(traces, contents[1:], strict=True)):
         return None
     address = engine_address(record, table)
     trace = records.trace(table)
-    stamps = dict(zip(trace.files, stamp_of(trace.files), strict=True))  # before they are read
+    stamps = dict(zip(trace.files, stamp_of(trace.files), strict=True))
     files = matching_files(trace, contents[0], seal=seal)
     if not files or len(files) == len(trace.files) or records.is_missing(address, record.file):
         return None
     place = records.curator.engine.at(address).place(record.file, folder=records.curator.folder)
-    return EarlierVersion(place=place, files=files, stamps=tuple(stamps[file] for file in files))
+    old_stamps = tuple(stamps[file] for file in files)
+    return EarlierVersion(place=place, files=files, way=way, stamps=(*old_stamps, *way_stamps))
 
 
 def _without_files(source: dict[str, Any]) -> dict[str, Any]:

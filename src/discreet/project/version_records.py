@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import SourceTrace, TableLocations
+from discreet.engines.file_source import stamp_of
 from discreet.engines.fingerprint import content_of, fingerprint, trace_of
 from discreet.engines.header import Header
 from discreet.errors import LedgerFault
@@ -114,6 +115,14 @@ class VersionRecords:
 
     def trace(self, table: Table) -> SourceTrace:
         return trace_of(table.source, folder=self.folder, engine=self.curator.engine.at(table.engine))
+
+    def stamps(self, steps: Sequence[Table]) -> list[tuple[Path, tuple[int, int, int]]] | None:
+        """Which files here these tables are made from, and what changes when one is written to; None where one goes."""
+        files = [file for step in steps if step.engine == DEFAULT for file in self.trace(step).files]
+        try:
+            return list(zip(files, stamp_of(files), strict=True))
+        except OSError:
+            return None
 
     def contents(self, steps: Sequence[Table]) -> dict[str, Any]:
         """The content of what a version is made from, sealed; of files here alone, for only they are compared by it."""

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from discreet.engines.content_fault import ContentFault
 from discreet.engines.engine import DeclarationOutcome
@@ -37,7 +38,7 @@ from discreet.project.query_cache import QueryCache
 from discreet.project.source_changes import SourceChanges
 from discreet.project.version_erasure import VersionErasure
 from discreet.project.version_growth import earlier_version, program
-from discreet.project.version_records import PROGRAM, VersionRecords, engine_address, is_elsewhere
+from discreet.project.version_records import CONTENT, PROGRAM, VersionRecords, engine_address, is_elsewhere
 from discreet.schema.address import DEFAULT
 from discreet.schema.edge_table import tables_with_same_persons, version_engine
 from discreet.schema.person_path import path_of
@@ -234,6 +235,10 @@ class Versions:
         return tuple(missing)
 
     def _make(self, name: str, *, number: int | None = None, builds_on: bool = False) -> DeclarationOutcome:
+        """Make a version, and keep the content of its files if they are the same before and after it.
+
+        Else a file that came between would be taken for an added one later, and its rows would stand there twice.
+        """
         table = self.file.table(name)
         if table.public:
             raise UsageError(
@@ -242,19 +247,27 @@ class Versions:
             )
         self._check_population(table)
         path = path_of(table, self.file.tables)
-        records = self.records
+        records, steps = self.records, (table, *path)
+        stamps = records.stamps(steps)
+
+        def confirm(source: dict[str, Any]) -> dict[str, Any]:
+            """What was read is not known to be what was digested where files came or changed meanwhile."""
+            is_same = stamps is not None and records.stamps(steps) == stamps
+            return {key: part for key, part in source.items() if is_same or key != CONTENT}
+
         return self.curator.make(
             table,
             schema=records.declaration(table),
             source=records.fingerprint(table)
             | records.persons(table, path)
-            | records.contents((table, *path))
+            | records.contents(steps)
             | {PROGRAM: program()},
             origin=TableOrigin(
                 folder=self.folder,
                 path=path,
                 whose=tables_with_same_persons(table, self.file.tables),
                 earlier=earlier_version(records, table, path) if builds_on else None,
+                confirm=confirm,
             ),
             guarantee=guarantee(table, self.ledger),
             number=number,
