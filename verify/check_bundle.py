@@ -8,8 +8,10 @@ README.md says what no checker can prove, docs/proofs/bundles.md why each rule i
 import hashlib
 import json
 import re
+import struct
 import sys
 from collections.abc import Callable
+from csv import Error as UnreadableTable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from io import TextIOWrapper
@@ -44,7 +46,8 @@ from shown import Tables, as_drawn, formed, written
 CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 STRANGE = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, StopIteration, MemoryError,
+    AssertionError, struct.error, UnreadableTable,
 )  # fmt: skip
 #: Tables that follow from those numbers by more than a formula.
 COMPUTED = {
