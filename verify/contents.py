@@ -38,7 +38,12 @@ KINDS = {
 }
 #: What is made of persons, by which a table of them is cut; what a step stores beside its noisy numbers.
 MADE = {"of", "columns", "axes", "codes", "joined"}
-BESIDE = {"linear": {"noisy", "beside"}, "network": {"noisy", "of"}, "climbed": {"noisy", "of"}, "counted": {"noisy", "of"}}
+BESIDE = {
+    "linear": {"noisy", "beside"},
+    "network": {"noisy", "of"},
+    "climbed": {"noisy", "of"},
+    "counted": {"noisy", "of"},
+}
 MOST_BYTES = 2**26
 
 

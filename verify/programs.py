@@ -83,4 +83,7 @@ def check_marginals(stored: Any, events: list[Node], sizes: list[int], rows: int
             raise Broken(f"the noise covers fewer than {rows} rows per unit")
     if sum(map(ratio, stored["shares"])) > 1:
         raise Broken("the shares add up to more than the whole")
-    return [prod(1 if axis in centred and sizes[axis] == 2 else sizes[axis] for axis in own) for own, centred in stored["parts"]]
+    return [
+        prod(1 if axis in centred and sizes[axis] == 2 else sizes[axis] for axis in own)
+        for own, centred in stored["parts"]
+    ]
