@@ -89,6 +89,9 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
             if laws and text(list(map(law_of, events))) != text([laws.pop(0)] * len(events)):
                 raise Broken("the event of a strategy names another noise than its law")
         elif kind == "counted":
+            table, _ = content["persons"]
+            if table not in plan["schemas"]:
+                raise Broken("a number of persons of a table that the release does not read")
             check_numbers(events, values["noisy"], 1, 1, 1)
         elif is_row and "persons" in content:
             raise Broken("records of persons, where each row is a unit")
@@ -123,7 +126,7 @@ def check_linear(content: Node, events: list[Node], values: Any, plan: Node, sto
     """Strategies on a table: those that the content tells by digests are written whole beside it, or in the release."""
     size = prod(map(size_of, content["axes"]))
     written = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
-    if values["beside"] is not None and shortened(values["beside"]) not in content["linear"]:
+    if values["beside"] is not None and text(shortened(values["beside"])) not in text(content["linear"]):
         raise Broken("a strategy stands beside numbers that it did not make")
     if not re.fullmatch("[0-9a-f]{64}", content.get("rows", "0" * 64)):
         raise Broken("the digest of the rows that were counted is invalid")

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from measured import ratio, text
-from relation import Broken, Node, Open, columns, derive, step, tested, whole
+from relation import Broken, Node, Open, columns, derive, only, step, whole
 
 NULL, ANY = math.nan, (-math.inf, math.inf)
 Ends = tuple[float, float]
@@ -134,7 +134,28 @@ class Formulas:
             plain = self.named[of["column"]]
             return {step(plain) if plain["type"] in ("integer", "decimal") else Fraction(1)}
         own = [self.named[name] for name in columns(of) if name in self.named]
-        return combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
+        return self.grids(of) or combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
+
+    def grids(self, of: Node) -> set[Fraction] | None:
+        """The grids that sums and products of declared columns of numbers can have; None where more may be.
+
+        A whole number stands on any grid, and may be what brings a factor to that of another column.
+        """
+        kind, parts = only(of)
+        if kind == "column":
+            plain = self.named.get(parts, {"type": "text"})
+            return {step(plain)} if plain["type"] in ("integer", "decimal") else None
+        if kind not in ("plus", "times"):
+            return None
+        sizes = [abs(part["whole"][0]) or 1 for part in parts if "whole" in part]
+        found = [self.grids(part) for part in parts if "whole" not in part]
+        if not found or None in found:
+            return None
+        first, *rest = [each for each in found if each is not None]
+        if kind == "plus":
+            return first.intersection(*rest)
+        products = {one * two for one in first for two in (rest[0] if rest else {Fraction(1)})}
+        return products | {one / size for one in products for size in sizes}
 
     def read(self, tree: Any) -> Any:
         """A formula's tree over statistics and numbers alone."""

@@ -18,6 +18,7 @@ from relation import Broken, Node, Open, columns, flat, only, step, whole
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
 MOST_GROUPS, MOST_TRIED, MOST_FACTORS = 200_000, 256, 12
+NUMBERS = ("integer", "decimal", "boolean")
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -81,7 +82,11 @@ def moments(codes: list[int]) -> Iterator[Labels]:
 
 
 def coded(codes: list[int], of: Node, named: dict[str, Node]) -> Iterator[Labels]:
-    """Single codes as numbers, truths or moments."""
+    """Single codes as numbers, truths or moments; those of a declared column as what it holds."""
+    told = named.get(of["column"]) if "column" in of else None
+    if told is not None and told["type"] in NUMBERS:
+        yield [label(code, told) for code in codes]
+        return
     for times in factors(of, named):
         yield [number(code * times) for code in codes]
     if set(codes) <= {0, 1}:
@@ -97,7 +102,9 @@ def bins(edges: list[int], told: Node) -> Labels:
 
 
 def label(code: int, told: Node) -> int | float | str:
-    """A code of a declared column of numbers or moments."""
+    """A code of a declared column of numbers, truths or moments."""
+    if told["type"] == "boolean":
+        return code == 1
     if told["type"] in ("integer", "decimal"):
         return number(code * step(told))
     begun = datetime(1970, 1, 1)

@@ -161,14 +161,20 @@ def terms(tree: Any, signs: str, leaf: Callable[[Any], str], *, turned: bool) ->
 class Spoken:
     """What a column is computed by, as a query would say it. `inner`: what each name of a subquery stands for.
 
-    persons: the columns by which people are identified.
+    persons: the columns by which people are identified. nullable: those that may be NULL.
     """
 
     def __init__(
-        self, statistics: list[Any], quantiles: list[Any], plan: Node, words: list[str], persons: set[str]
+        self,
+        statistics: list[Any],
+        quantiles: list[Any],
+        plan: Node,
+        words: list[str],
+        persons: set[str],
+        nullable: set[str],
     ) -> None:
         self.statistics, self.quantiles, self.made = statistics, quantiles, dict(made(plan))
-        self.persons = persons
+        self.persons, self.nullable = persons, nullable
         self.inner: dict[str, list[list[str]]] = {}
         for name, own in (item(each) for each in nested(words)):
             if name is not None and own not in self.inner.setdefault(name, []):
@@ -182,9 +188,17 @@ class Spoken:
         """
         said, own = counted(words), Counter(self.spoken(tree, words))
         if said == own:
-            every = {name for leaf in leaves(tree) for name in self.named(leaf)} & set(words)
-            told = shape(tree, lambda leaf: self.leaf(leaf, every))
-            if told != shape(parsed(words), lambda leaf: spelled(leaf[0], set(leaf[1]) & every, leaf[1])):
+            every = {name for leaf in leaves(tree) for name in self.named(leaf)}
+            if sum(len(self.named(leaf)) < len(self.read(leaf)) for leaf in leaves(tree)) > 1:
+                raise Open("it is computed from several numbers of a subquery, whose names are not compared")
+
+            def leaf_of(leaf: Any) -> str:
+                kind, own = leaf
+                counts = kind == "count" and "distinct" not in own  # of a column: where it has a value
+                meant = {self.means(word) or word for word in own}
+                return spelled(kind, meant & (every | self.nullable if counts else every), own)
+
+            if shape(tree, lambda leaf: self.leaf(leaf, every)) != shape(parsed(words), leaf_of):
                 raise Open("its words in the text say the same in another order, or of other columns")
             return
         if any(said[name] and own[other] and not own[name] for name in SURE for other in SURE):
@@ -211,9 +225,12 @@ class Spoken:
         return [every[part] for part in leaf[1:] if type(part) is int]
 
     def named(self, leaf: Any) -> set[str]:
-        """The columns of an aggregate: what it is of, and of its condition."""
+        """The columns of an aggregate: what it is of, and of its condition, but for those that a subquery computes."""
+        return {name.rpartition(".")[2].lower() for name in self.read(leaf) if "." in name or name not in self.made}
+
+    def read(self, leaf: Any) -> set[str]:
         every = [read_of(of, more) | tested(more[-1]) for of, *more in self.statistics_of(leaf)]
-        return {name.lower() for name in set[str]().union(*every)}
+        return set[str]().union(*every)
 
     def leaf(self, leaf: Any, every: set[str]) -> str:
         kind, (first, *_) = leaf[0], self.statistics_of(leaf)

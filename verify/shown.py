@@ -57,7 +57,9 @@ class Tables:
         """Whether columns are called, and computed, as the text of the query says."""
         words_, plan = lowered(self.text), self.question["plan"]
         every = statements(words_)
-        called = Spoken(self.statistics, sorted(self.question["quantiles"], key=text), plan, words_, self.persons)
+        nullable = {name.lower() for name, (_, _, null) in self.formulas.known.items() if null}
+        every_ = sorted(self.question["quantiles"], key=text)
+        called = Spoken(self.statistics, every_, plan, words_, self.persons, nullable)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):
