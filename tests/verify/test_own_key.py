@@ -187,7 +187,7 @@ ANSWERS = {
     "rows as persons": ("persons: distinct", asks([["rows", EVERY], ["distinct", {"column": "cost"}, EVERY]]), "names"),
     "rows as different values": (
         "persons: distinct",
-        asks([["persons", EVERY], ["rows", ["cost", [[0, 5001]], False]]]),
+        asks([["rows", EVERY], ["rows", ["cost", [[0, 5001]], False]]]),
         "names",
     ),
     "all rows as those with a value": (
