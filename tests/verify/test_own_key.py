@@ -310,3 +310,17 @@ def test_a_card_has_one_spelling(lie, bundles):
     files = bundles["rows: count"]
     assert lie(files["card.yaml"].decode()) != files["card.yaml"].decode()
     assert verdicts(forged(files, lambda _: None, card=lie))["claims"] == "broken"
+
+
+def test_a_limit_on_rows_of_a_month_is_none_on_those_of_a_year(projects):
+    """Both are bins of one column: with a row in each of four months a person has four in a year."""
+    _, persons, state = projects
+    words = (
+        "-- rows per person per group: 1\nSELECT date_trunc('year', day) AS y, date_trunc('month', day) AS m, "
+        "count(*) AS n FROM visits GROUP BY ROLLUP (y, m)"
+    )
+    with state_in(state):
+        files = bundle_files.make_bundle(persons, persons.sql(words).ask(epsilon=1).id)
+    (steps,) = opened(files)["proof"]["measured"].values()
+    assert [(step["l1"], step["linf"]) for step in steps] == [(4, 1), (4, 4), (4, 4)]
+    assert verdicts(files)["sensitivity"] == "proved"
