@@ -8,8 +8,10 @@ README.md says what no checker can prove, docs/proofs/bundles.md why each rule i
 import hashlib
 import json
 import re
+import struct
 import sys
 from collections.abc import Callable
+from csv import Error as UnreadableTable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from io import TextIOWrapper
@@ -43,8 +45,11 @@ from shown import Tables, as_drawn, formed, written
 #: Two ways to turn rho into an epsilon may differ by less than this.
 CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
+#: A line of card.yaml: a plain name, a text or a number. In other forms a name could be spelled in two ways.
+CARD = re.compile(r' *(?:[a-z_]+:(?: (?:"(?:[^"\\]|\\.)*"|[0-9.e+-]+))?|- "(?:[^"\\]|\\.)*")')
 STRANGE = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, StopIteration, MemoryError
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, StopIteration, MemoryError,
+    AssertionError, struct.error, UnreadableTable,
 )  # fmt: skip
 #: Tables that follow from those numbers by more than a formula.
 COMPUTED = {
@@ -320,14 +325,16 @@ class Bundle:
             name: float(up.divide(Decimal(each.numerator), Decimal(each.denominator))) for name, each in names.items()
         }
         card = self.files["card.yaml"].decode()
+        if not all(map(CARD.fullmatch, card.removesuffix("\n").split("\n"))):
+            raise Broken("card.yaml is not written as Discreet writes it")
         blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.M)
         told = [
-            {line.split(": ")[0].strip(): float(line.split(": ")[1]) for line in each.splitlines()} for each in blocks
+            [[line.split(": ")[0].strip(), float(line.split(": ")[1])] for line in each.splitlines()] for each in blocks
         ]
         same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml states the cost")
         units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.M)
         same(units, [plan["privacy_unit"]], "the privacy unit on card.yaml")
-        same(told, [shown], "the cost on card.yaml")
+        same(list(map(sorted, told)), [sorted(map(list, shown.items()))], "the cost on card.yaml")
         same(re.findall(r'^ +dp_flavor:\n +name: "(.*)"$', card, re.M), [variant], "the variant on card.yaml")
         return f"manifest and card.yaml claim exactly this: {variant}, neighbours {neighbours}"
 

@@ -6,6 +6,7 @@ divides by that, as a quantile's does.
 """
 
 import base64
+import re
 import zlib
 from json import loads
 from math import prod
@@ -15,8 +16,9 @@ from measured import Steps, closed, digest, moves, noise_of, numbers, parted, qu
 from members import check_question, check_relation
 from networks import check_ladder, check_network, check_numbers
 from programs import size_of
-from relation import Broken, Node, Open, Relation, derive, unit, whole
-from strategies import check_strategies, law_of
+from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
+from stored import MEASUREMENT
+from strategies import check_strategies, law_of, shortened
 
 #: What all rows of a person weigh together, where they are weighted; what is made of persons, and how far one moves it.
 WEIGHT = 5_040
@@ -33,6 +35,14 @@ KINDS = {
     "counted": {"persons"},
     "changes": {"changes", "persons"},
     "earlier": {"earlier", "persons"},
+}
+#: What is made of persons, by which a table of them is cut; what a step stores beside its noisy numbers.
+MADE = {"of", "columns", "axes", "codes", "joined"}
+BESIDE = {
+    "linear": {"noisy", "beside"},
+    "network": {"noisy", "of"},
+    "climbed": {"noisy", "of"},
+    "counted": {"noisy", "of"},
 }
 MOST_BYTES = 2**26
 
@@ -65,10 +75,13 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
         (kind,) = KINDS.keys() & set(content) or {"counted"}
         closed(content, KINDS[kind], "what a step measured")
         events = parted(step["event"])
+        check_stored(kind, content, values)
         if kind != "run" and digest(content) != step["of"]:
             raise Broken("a step measured something other than was charged")
         if kind in ("network", "climbed") and not is_row:
             raise Broken("edges of a network whose rows belong to persons")
+        if kind == "climbed" and plan["kind"] != "graph":  # only its shape says which floor and decay a ladder has
+            raise Broken("a ladder in a release that plans none")
         if kind == "run":
             check_run(content, step, values, plan)
         elif kind == "linear":
@@ -76,21 +89,52 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
             if laws and text(list(map(law_of, events))) != text([laws.pop(0)] * len(events)):
                 raise Broken("the event of a strategy names another noise than its law")
         elif kind == "counted":
+            table, _ = content["persons"]
+            if table not in plan["schemas"]:
+                raise Broken("a number of persons of a table that the release does not read")
             check_numbers(events, values["noisy"], 1, 1, 1)
         elif is_row and "persons" in content:
             raise Broken("records of persons, where each row is a unit")
         else:
+            closed(content.get("persons", {}), MADE, "what is made of persons")
             made = content.get("persons", {}).get("of")
+            if made is None and "axes" in content:
+                check_axes(content["axes"], plan["schemas"][plan["table"]]["declared"].get("columns", {}))
             RULES[kind](content, events, values, rows if made is None else PERSONS[made])
     return f"each step measured what was charged, with noise for {rows} rows per unit"
+
+
+def check_stored(kind: str, content: Node, values: Any) -> None:
+    """What a step stores beside its numbers is what it measured, and nothing else: whatever is not read is a place for
+    an exact number.
+    """
+    if kind == "run":
+        closed(values, MEASUREMENT - {"surer"}, "what a step stores")
+    elif isinstance(values, dict):
+        closed(values, BESIDE.get(kind, {"type", "data"}), "what a step stores")
+        if "of" in values and text(values["of"]) != text(content):
+            raise Broken("a step stores something other than it was charged for")
+
+
+def check_axes(axes: list[Any], known: Any) -> None:
+    """Tables are by columns of the rows that were counted: how many rows a unit has of others, nothing says."""
+    if not set().union(*(columns(axis[0]) for axis in axes)) <= set(known):
+        raise Broken("a table by columns of other rows than were counted")
 
 
 def check_linear(content: Node, events: list[Node], values: Any, plan: Node, stored: Node) -> None:
     """Strategies on a table: those that the content tells by digests are written whole beside it, or in the release."""
     size = prod(map(size_of, content["axes"]))
     written = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
-    _, rows = unit(plan["schemas"][plan["table"]]["declared"])
-    added = most_added(content["added"], plan["schemas"]) if "added" in content else rows
+    if values["beside"] is not None and text(shortened(values["beside"])) not in text(content["linear"]):
+        raise Broken("a strategy stands beside numbers that it did not make")
+    if not re.fullmatch("[0-9a-f]{64}", content.get("rows", "0" * 64)):
+        raise Broken("the digest of the rows that were counted is invalid")
+    declared = plan["schemas"][plan["table"]]["declared"]
+    added, known = unit(declared)[1], declared.get("columns", {})
+    if "added" in content:
+        added, known = most_added(content["added"], plan["schemas"])
+    check_axes(content["axes"], known)
     parts = zip(content["linear"], events, values["noisy"], strict=True)
     check_strategies(list(parts), [each for each in written if each is not None], size, added)
 
@@ -175,15 +219,18 @@ def related(node: Node, schemas: Node, fewest: int) -> Relation:
     return Relation(node, schemas, iter(()), fewest)
 
 
-def most_added(content: Node, schemas: Node) -> int:
-    """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term."""
+def most_added(content: Node, schemas: Node) -> tuple[int, Node]:
+    """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term.
+
+    Also which columns the relation has.
+    """
     closed(content, {"plan", "statistic"}, "what is added up")
     check_relation(content["plan"])
     relation = related(content["plan"], schemas, 0)
     terms = derive(content["statistic"][1], relation.known) if content["statistic"][0] == "sum" else None
     if content["statistic"][0] not in ("rows", "sum") or content["statistic"][3:4] not in ([], [1]):
         raise Broken("cells of something that does not add up")
-    return moves(content["statistic"], relation.rows, 1, terms)["l1"]
+    return moves(content["statistic"], relation.rows, 1, terms)["l1"], relation.known
 
 
 RULES = {

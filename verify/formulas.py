@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from measured import ratio, text
-from relation import Broken, Node, Open, columns, derive, step, tested, whole
+from relation import Broken, Node, Open, columns, derive, only, step, whole
 
 NULL, ANY = math.nan, (-math.inf, math.inf)
 Ends = tuple[float, float]
@@ -134,7 +134,28 @@ class Formulas:
             plain = self.named[of["column"]]
             return {step(plain) if plain["type"] in ("integer", "decimal") else Fraction(1)}
         own = [self.named[name] for name in columns(of) if name in self.named]
-        return combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
+        return self.grids(of) or combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
+
+    def grids(self, of: Node) -> set[Fraction] | None:
+        """The grids that sums and products of declared columns of numbers can have; None where more may be.
+
+        A whole number stands on any grid, and may be what brings a factor to that of another column.
+        """
+        kind, parts = only(of)
+        if kind == "column":
+            plain = self.named.get(parts, {"type": "text"})
+            return {step(plain)} if plain["type"] in ("integer", "decimal") else None
+        if kind not in ("plus", "times"):
+            return None
+        sizes = [abs(part["whole"][0]) or 1 for part in parts if "whole" in part]
+        found = [self.grids(part) for part in parts if "whole" not in part]
+        if not found or None in found:
+            return None
+        first, *rest = [each for each in found if each is not None]
+        if kind == "plus":
+            return first.intersection(*rest)
+        products = {one * two for one in first for two in (rest[0] if rest else {Fraction(1)})}
+        return products | {one / size for one in products for size in sizes}
 
     def read(self, tree: Any) -> Any:
         """A formula's tree over statistics and numbers alone."""
@@ -173,17 +194,32 @@ class Formulas:
         counted, *over = self.statistics[self.statistic(rows)]
         if kind != "sum" or counted != "rows":
             raise Broken("a mean that is not of a sum over a number of rows")
-        terms, one, own = derive(of, self.known), ratio(size), tested(over[0])
-        inside = {text(each) for each in every(over[0])} >= {text(each) for each in every(where)}
+        terms, one = derive(of, self.known), ratio(size)
+        there, asked = ({text(each): each for each in every(test)} for test in (over[0], where))
+        inside = there.keys() >= asked.keys() and all(
+            self.not_null(each, of) for name, each in there.items() if name not in asked
+        )
+        own = set().union(*(without_null(each, of) for each in there.values()))
         seen = columns(of) if terms["null"] else set()
         plain = self.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and one != step(plain):
             self.other_units(one / step(plain), "mean")
-        if one not in self.steps or not inside or not seen <= own <= columns(of) | tested(where):
+        if one not in self.steps_of(of) or not inside or not seen <= own:
             raise Open("a mean over rows, or in units, that only the query's text explains")
         named = {"total": ["statistic", total], "rows": ["statistic", rows], "step": one, "squared step": one**2}
         ends = {"centre": centre, "grain": grain, "low": terms["low"] - centre, "high": terms["high"] - centre}
         return named | ends
+
+    def not_null(self, test: Any, of: Node) -> bool:
+        """Whether a condition is that what is summed, or a column of it, has a value, whichever it is."""
+        if isinstance(test, list):
+            part, runs, null = {"column": test[0]}, *test[1:]
+        else:
+            part, (runs, null) = test.get("test", [None, [None, None]])
+        if part != of and (not isinstance(test, list) or test[0] not in columns(of)):
+            return False
+        ends = derive(part, self.known)
+        return null is False and runs == [[ends["low"], ends["high"] + 1]]
 
     def other_units(self, factor: Fraction, what: str) -> None:
         """A column in other units than its own is broken, unless a number of the text may say so."""
@@ -204,6 +240,13 @@ class Formulas:
         return named | {
             "squares": ["statistic", squares], "grain of squares": grain, "square": max(low**2, high**2)
         }  # fmt: skip
+
+
+def without_null(test: Any, of: Node) -> set[str]:
+    """The columns of an expression that have a value wherever a condition holds."""
+    if isinstance(test, list):
+        return {test[0]} if test[2] is False else set()
+    return columns(of) if test.get("test", [None])[0] == of and test["test"][1][1] is False else set()
 
 
 def combined(steps: set[Fraction]) -> set[Fraction]:

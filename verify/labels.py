@@ -18,6 +18,7 @@ from relation import Broken, Node, Open, columns, flat, only, step, whole
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
 MOST_GROUPS, MOST_TRIED, MOST_FACTORS = 200_000, 256, 12
+NUMBERS = ("integer", "decimal", "boolean")
 PLAIN = (str, int, float, bool, type(None))
 
 
@@ -81,7 +82,11 @@ def moments(codes: list[int]) -> Iterator[Labels]:
 
 
 def coded(codes: list[int], of: Node, named: dict[str, Node]) -> Iterator[Labels]:
-    """Single codes as numbers, truths or moments."""
+    """Single codes as numbers, truths or moments; those of a declared column as what it holds."""
+    told = named.get(of["column"]) if "column" in of else None
+    if told is not None and told["type"] in NUMBERS:
+        yield [label(code, told) for code in codes]
+        return
     for times in factors(of, named):
         yield [number(code * times) for code in codes]
     if set(codes) <= {0, 1}:
@@ -97,7 +102,9 @@ def bins(edges: list[int], told: Node) -> Labels:
 
 
 def label(code: int, told: Node) -> int | float | str:
-    """A code of a declared column of numbers or moments."""
+    """A code of a declared column of numbers, truths or moments."""
+    if told["type"] == "boolean":
+        return code == 1
     if told["type"] in ("integer", "decimal"):
         return number(code * step(told))
     begun = datetime(1970, 1, 1)
@@ -147,9 +154,9 @@ class Keys:
         pairs = zip(self.places, self.sets, strict=True)
         known = {name: axis for names, axes in pairs for name, axis in zip(names, axes, strict=True)}
         self.labels: dict[Any, list[Labels]] = {name: list(of_axis(axis, named)) for name, axis in known.items()}
-        self.columns: dict[Any, str] = {name: str(axis[0].get("column", "")).lower() for name, axis in known.items()}
+        self.of: dict[Any, Node] = {name: axis[0] for name, axis in known.items()}
         for place, of in enumerate(sorted(question["keys"], key=text)):
-            self.columns[place] = str(of.get("column", "")).lower()
+            self.of[place] = of
             self.labels[place] = list(of_found([key[place] for key in found or ()], of, named))
         self.sure = not known and not any(type(value) is int for key in found or () for value in key)
 
@@ -158,11 +165,27 @@ class Keys:
         return {self.named[name]["type"] for name in columns(of) if name in self.named}
 
     def holds(self, words: list[str], values: list[Any], where: list[tuple[int, int]]) -> bool:
-        """Whether values are labels of the key that words name, where they are the name of a column that is one."""
+        """Whether values are labels of the key that words name: of a column, or of what is computed of just these."""
         lying = [self.positions(*group) for group in where]
-        own = {key: lists for key, lists in self.labels.items() if self.columns.get(key) == words[-1]}
-        places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in own}
-        return not own or any(called(values, places[key], labels) for key, lists in own.items() for labels in lists)
+        plain = len(words) in (1, 3) and words[-1] != ")"
+        named = {key: {name.rpartition(".")[2].lower() for name in columns(of)} for key, of in self.of.items()}
+        every = {words[-1]} if plain else set(words) & set().union(*named.values())
+        units = {unit for of in self.of.values() for unit in unit_of(of)}
+        units &= {word.strip("'") for word in words}
+        own = [key for key, of in self.of.items() if named[key] == every and (not plain or "column" in of)]
+        own = [key for key in own if unit_of(self.of[key]) == units] or own
+        places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in self.of}
+        fits = {key for key, lists in self.labels.items() for labels in lists if called(values, places[key], labels)}
+        if plain and not own and words[-1] in {name.lower() for name in self.named}:
+            raise Open("its words in the text name no key of the query")
+        if not every or not own:
+            return True
+        if len({text(self.of[key]) for key in own}) > 1:
+            raise Open("its words in the text may name several keys")
+        # Labels that only the text explains are said to be that elsewhere.
+        return not fits.isdisjoint(own) or (
+            not plain and not fits and any(function(values, places[key]) for key in own)
+        )
 
     def groups(self, place: int) -> int:
         return prod(self.sizes[place]) * (1 if self.found is None else len(self.found))
@@ -210,6 +233,13 @@ class Keys:
         if self.sure:
             raise Broken(f"{', '.join(names)}: no discovered key has these values")
         raise Open(f"these keys are neither declared nor stored, only named in the query's text: {', '.join(names)}")
+
+
+def unit_of(of: Node) -> set[str]:
+    """The periods that an expression names: month, year."""
+    kind, parts = only(of)
+    own = {parts[0]} if kind in ("part", "start") else set[str]()
+    return own.union(*map(unit_of, flat(parts))) if kind not in ("column", "choose") else own
 
 
 def within(values: list[Any], labels: Labels) -> bool:

@@ -391,13 +391,14 @@ class Steps:
         limit = None if self.relation.limit is None else self.relation.limit["limit"][0]
         return constant, 1 if constant else min(e for e in (self.relation.rows, groups, limit) if e is not None)
 
-    def heaped(self, keys: list[Any]) -> int:
-        """How many rows of one unit lie in one group: a limit is one for groups by all of its keys."""
+    def heaped(self, cut: list[Any]) -> int:
+        """How many rows of one unit lie in one group: a limit is one for groups by all of its axes, each with its bins,
+        and by all of its keys.
+        """
         limit = self.relation.limit
         if limit is None or limit["limit"][1] is None:
             return self.relation.rows
-        limited = {text(axis[0]) for axis in limit["axes"]} | {text(key) for key in limit["keys"]}
-        whole_rows = not limited <= {text(key) for key in keys}
+        whole_rows = not set(map(text, [*limit["axes"], *limit["keys"]])) <= set(map(text, cut))
         return self.relation.rows if whole_rows else min(self.relation.rows, limit["limit"][1])
 
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
@@ -407,8 +408,9 @@ class Steps:
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         keys = [axis[0] for axis in self.sets[place]] + self.keys
         constant, touched = self.touched(keys, groups)
+        cut = [*self.sets[place], *self.keys]
         terms = derive(statistic[1], self.relation.known) if statistic[0] == "sum" else None
-        numbers, heaped = self.found * self.groups(place), self.heaped(keys)
+        numbers, heaped = self.found * self.groups(place), self.heaped(cut)
         far = moves(statistic, min(self.relation.rows, touched * heaped), touched, terms, heaped)
         drawn = {"kind": "laplace", "scale": event["scale"], "l1": event["l1"]} if event["kind"] == "refined" else event
         laplace = {"kind": "laplace", "scale": law.get("scale"), "l1": far["l1"]}

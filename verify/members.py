@@ -232,6 +232,8 @@ def check_question(told: Node) -> None:
     check_relation(told["plan"])
     for name in ("sets", "keys", "statistics", "quantiles"):
         check_nodes(told[name])
+    if told["top"] is not None and (whole(told["top"]) < 1 or not told["keys"]):
+        raise Broken("a number of most common keys, of none")
 
 
 def check_relation(told: Node) -> None:

@@ -4,6 +4,7 @@ A unit has at most so many rows of the declared table, each of which lies in one
 """
 
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from measured import digest, hashed, noise_of, numbers, parted, ratio
@@ -17,9 +18,16 @@ def check_declared_tables(plan: Node, stored: Node, drawn: list[Any], axes: list
     if digest(counted(kind, stored, axes)) != step["of"]:
         raise Broken("the step measured something other than these tables of these columns")
     if kind == "marginals":
-        check_marginals(stored, events, [*map(size_of, axes)], rows)
-    elif len(events) != len(drawn[0]["noisy"]) or any(event != noise_of(event, rows, rows**2) for event in events):
-        raise Broken(f"the noise covers fewer than {rows} rows per unit, or other tables")
+        counts = check_marginals(stored, events, [*map(size_of, axes)], rows)
+    else:
+        counts = nodes_by_groups(stored["cells"])
+        if drawn[0] != {"noisy": drawn[0]["noisy"], "beside": None}:
+            raise Broken("a step stores something other than its noisy numbers")
+        if len(events) != len(counts) or any(event != noise_of(event, rows, rows**2) for event in events):
+            raise Broken(f"the noise covers fewer than {rows} rows per unit, or other tables")
+    noisy = drawn[0] if kind == "marginals" else drawn[0]["noisy"]
+    if not isinstance(noisy, list) or [len(numbers(each)) for each in noisy] != counts:
+        raise Broken("the number of noisy numbers differs from the number of cells")
     return f"the noise covers {rows} rows per unit on all tables, which are what the step measured"
 
 
@@ -53,8 +61,17 @@ def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
     return {"linear": measured, "sets": sets, "axes": axes, "groups": [[*range(size)] for size in sizes]}
 
 
-def check_marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> None:
-    """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more."""
+def nodes_by_groups(cells: Node) -> list[int]:
+    """How many cells each table of a publication has: of each level each node, by each group."""
+    levels = [(numbers(level["nodes"]), map(numbers, level["groups"])) for level in cells["levels"]]
+    return [(max(nodes) + 1) * (max(each) + 1) for nodes, groups in levels for each in groups]
+
+
+def check_marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> list[int]:
+    """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more.
+
+    Returns how many numbers each has: one contrast of two cells, and as many as cells of more.
+    """
     if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
         raise Broken("the number of events differs from the number of parts")
     for event, (_, centred) in zip(events, stored["parts"], strict=True):
@@ -66,3 +83,7 @@ def check_marginals(stored: Any, events: list[Node], sizes: list[int], rows: int
             raise Broken(f"the noise covers fewer than {rows} rows per unit")
     if sum(map(ratio, stored["shares"])) > 1:
         raise Broken("the shares add up to more than the whole")
+    return [
+        prod(1 if axis in centred and sizes[axis] == 2 else sizes[axis] for axis in own)
+        for own, centred in stored["parts"]
+    ]

@@ -145,10 +145,17 @@ def columns(node: Node) -> set[str]:
 
 def tested(test: Any) -> set[str]:
     """The columns of a condition: a column's list of values, an expression's, or an AND or OR of such."""
-    if isinstance(test, list):
-        return {test[0]}
-    kind, parts = only(test)
-    return columns(parts[0]) if kind == "test" else set().union(*map(tested, parts))
+    kind, parts = ("list", test[1:]) if isinstance(test, list) else only(test)
+    if kind in ("every", "some"):
+        return set().union(*map(tested, parts))
+    runs, null = parts if kind == "list" else parts[1]
+    if (
+        kind not in ("list", "test")
+        or type(null) is not bool
+        or any(type(end) in (list, dict) for run in runs for end in run)
+    ):
+        raise Broken("a condition that is not about values")
+    return {test[0]} if kind == "list" else columns(parts[0])
 
 
 def derive(node: Node, known: dict[str, Bounds]) -> Node:
@@ -168,6 +175,10 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     lows, highs, nulls = ([part[name] for part in of] for name in ("low", "high", "null"))
     if kind in ARGUMENTS and (len(parts), len(of)) != ARGUMENTS[kind]:
         raise Broken("an expression with unknown or missing arguments")
+    if kind in (*ARGUMENTS, "first", "least", "greatest"):
+        own = parts[: ARGUMENTS[kind][1]] if kind in ARGUMENTS else parts[0] if len(parts) == 1 else [None]
+        if not isinstance(own, list) or not all(isinstance(part, dict) for part in own):
+            raise Broken("an expression with unknown or missing arguments")
     if any(end is not None and end.bit_length() > MOST_BITS for end in lows + highs):
         raise Broken("numbers are too large to be summed")
     if kind in ("whole", "null"):

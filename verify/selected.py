@@ -3,9 +3,10 @@
 It is not parsed: a column is only compared with what its words say. Swapped names, keys and formulas are seen so.
 """
 
+import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -26,6 +27,7 @@ CALLED = {
     | {f"{name}_{form}" for name in ("quantile", "percentile") for form in ("cont", "disc")},
 }  # fmt: skip
 AGGREGATE = set().union(*CALLED.values())
+SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 #: Aggregates that are never computed by another one, and those of a subquery.
 SURE = set(CALLED) - {"count", "sum"}
 INNER = {"rows": "count", "distinct": "count", "sum": "sum", "mean": "avg", "lowest": "min", "highest": "max"}
@@ -95,23 +97,109 @@ def outside(words: list[str]) -> list[str]:
     return left
 
 
-class Spoken:
-    """What a column is computed by, as a query would say it. `inner`: what each name of a subquery stands for."""
+def parsed(words: list[str]) -> Any:
+    """The words of a column as a tree like those of formulas, in which an aggregate has its own words.
 
-    def __init__(self, statistics: list[Any], quantiles: list[Any], plan: Node, words: list[str]) -> None:
+    Sums, products and brackets bind in SQL as they do in Python, whose grammar reads them; nothing is run.
+    """
+    found, depth, inside = list[str](), 0, list[list[str]]()
+    for place, word in enumerate(words):
+        if depth == 0 and word in AGGREGATE and words[place + 1 : place + 2] == ["("]:
+            inside.append([word])
+            found.append(f"leaf[{len(inside) - 1}]")
+        elif depth or (inside and word == "filter") or (word == "(" and words[place - 1] in AGGREGATE | {"filter"}):
+            inside[-1].append(word)
+            depth += (word == "(") - (word == ")")
+        else:
+            found.append(word)
+
+    def tree(node: Any) -> Any:
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in SIGNS:
+                return [SIGNS[type(op)], tree(left), tree(right)]
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+                return ["number", Fraction("-" + ast.unparse(node.operand))]
+            case ast.UnaryOp(op=ast.USub(), operand=of):
+                return ["*", ["number", Fraction(-1)], tree(of)]
+            case ast.Constant(value=int() | float()):
+                return ["number", Fraction(ast.unparse(node))]
+            case ast.Subscript(slice=ast.Constant(value=int(number))):
+                own = inside[number]
+                return [next(name for name, called in CALLED.items() if own[0] in called), own]
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return [name, *map(tree, args)]
+        raise Open("its words in the text are not read here")
+
+    try:
+        return tree(ast.parse(" ".join(found), mode="eval").body)
+    except SyntaxError:
+        raise Open("its words in the text are not read here") from None
+
+
+def shape(tree: Any, leaf: Callable[[Any], str]) -> str:
+    """A tree in one spelling, in which the order of terms and of factors says nothing."""
+    kind, *parts = tree
+    if kind in ("+", "-", "*", "/"):
+        signs = "+-" if kind in "+-" else "*/"
+        return f"({' '.join(sorted(terms(tree, signs, leaf, turned=False)))})"
+    if kind == "number":
+        return str(ratio(parts[0]) if isinstance(parts[0], str) else parts[0])
+    if kind == "statistic" or kind in CALLED:
+        return leaf(tree)
+    return f"{kind}({', '.join(shape(part, leaf) for part in parts)})"
+
+
+def terms(tree: Any, signs: str, leaf: Callable[[Any], str], *, turned: bool) -> Iterator[str]:
+    kind, *parts = tree
+    if kind in ("+", "-", "*", "/") and kind in signs:
+        yield from terms(parts[0], signs, leaf, turned=turned)
+        yield from terms(parts[1], signs, leaf, turned=turned != (kind == signs[1]))
+    else:
+        yield signs[turned] + shape(tree, leaf)
+
+
+class Spoken:
+    """What a column is computed by, as a query would say it. `inner`: what each name of a subquery stands for.
+
+    persons: the columns by which people are identified. nullable: those that may be NULL.
+    """
+
+    def __init__(
+        self,
+        statistics: list[Any],
+        quantiles: list[Any],
+        plan: Node,
+        words: list[str],
+        persons: set[str],
+        nullable: set[str],
+    ) -> None:
         self.statistics, self.quantiles, self.made = statistics, quantiles, dict(made(plan))
+        self.persons, self.nullable = persons, nullable
         self.inner: dict[str, list[list[str]]] = {}
         for name, own in (item(each) for each in nested(words)):
             if name is not None and own not in self.inner.setdefault(name, []):
                 self.inner[name].append(own)
 
     def compare(self, tree: Any, words: list[str]) -> None:
-        """Whether a column is computed by what its words say: aggregates, functions, operators, numbers, each as often.
+        """Whether a column is computed by what its words say: aggregates, functions, operators, numbers, as often and
+        in the same order, but for that of terms and factors.
 
-        Of what is summed or counted only its columns are compared.
+        Of what is summed or counted only its columns are compared, and whether it is counted once.
         """
         said, own = counted(words), Counter(self.spoken(tree, words))
         if said == own:
+            every = {name for leaf in leaves(tree) for name in self.named(leaf)}
+            if sum(len(self.named(leaf)) < len(self.read(leaf)) for leaf in leaves(tree)) > 1:
+                raise Open("it is computed from several numbers of a subquery, whose names are not compared")
+
+            def leaf_of(leaf: Any) -> str:
+                kind, own = leaf
+                counts = kind == "count" and "distinct" not in own  # of a column: where it has a value
+                meant = {self.means(word) or word for word in own}
+                return spelled(kind, meant & (every | self.nullable if counts else every), own)
+
+            if shape(tree, lambda leaf: self.leaf(leaf, every)) != shape(parsed(words), leaf_of):
+                raise Open("its words in the text say the same in another order, or of other columns")
             return
         if any(said[name] and own[other] and not own[name] for name in SURE for other in SURE):
             raise Broken("its words in the text name another aggregate than it is computed by")
@@ -123,8 +211,7 @@ class Spoken:
         if kind == "number":
             yield next((word for word in words if word[0].isdigit() and Fraction(word) == ratio(parts[0])), parts[0])
         elif kind == "statistic" or kind in CALLED:
-            every = self.quantiles if kind == "quantile" else self.statistics
-            for of, *more in [every[part] for part in parts if type(part) is int]:
+            for of, *more in self.statistics_of(tree):
                 self.mentioned(of, more, words)
             sums = kind == "statistic" and self.statistics[parts[0]][0] == "sum"
             yield kind if kind != "statistic" else "sum" if sums else "count"
@@ -132,6 +219,38 @@ class Spoken:
             yield kind
             for part in parts:
                 yield from self.spoken(part, words)
+
+    def statistics_of(self, leaf: Any) -> list[Any]:
+        every = self.quantiles if leaf[0] == "quantile" else self.statistics
+        return [every[part] for part in leaf[1:] if type(part) is int]
+
+    def named(self, leaf: Any) -> set[str]:
+        """The columns of an aggregate: what it is of, and of its condition, but for those that a subquery computes."""
+        return {name.rpartition(".")[2].lower() for name in self.read(leaf) if "." in name or name not in self.made}
+
+    def read(self, leaf: Any) -> set[str]:
+        every = [read_of(of, more) | tested(more[-1]) for of, *more in self.statistics_of(leaf)]
+        return set[str]().union(*every)
+
+    def leaf(self, leaf: Any, every: set[str]) -> str:
+        kind, (first, *_) = leaf[0], self.statistics_of(leaf)
+        once = kind == "statistic" and first[0] in ("persons", "distinct")
+        if kind == "statistic":
+            kind = "sum" if first[0] == "sum" else "count"
+        return spelled(kind, self.named(leaf) & every, ["distinct"] if once else [])
+
+    def means(self, word: str) -> str | None:
+        """The column that a word stands for: itself, or what a subquery calls so; None for what is computed."""
+        passed = {word}
+        while word in self.inner:
+            own = self.plain(word)
+            if own is None or (own[0] != word and own[0] in passed):
+                return None
+            if own[0] == word:
+                break
+            word = own[0]
+            passed.add(word)
+        return word
 
     def mentioned(self, of: Any, more: list[Any], words: list[str]) -> None:
         """Whether words name the columns of a statistic or of a quantile: what it is of, and its condition."""
@@ -141,11 +260,13 @@ class Spoken:
             if ratio(more[0]) not in ranks:
                 sure = len(ranks) == 1 and LEAST < ranks[0] < 1 - LEAST
                 raise (Broken if sure else Open)("its words in the text name another quantile")
-        read = columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
+        if of == "persons" and not self.persons & set(map(self.means, words)):
+            raise Open("its words in the text do not name the columns that identify people")
+        read = read_of(of, more)
         for name in read | tested(more[-1]):
             if name in self.made:
                 self.inside(name, words)
-            elif name.lower() not in words and [name.lower()] not in [self.plain(word) for word in words]:
+            elif name.lower() not in map(self.means, words):
                 sure = name in read and not set(words) & set(self.inner)  # else a subquery may call it otherwise
                 raise (Broken if sure else Open)(f"its words in the text do not name the column {name}")
 
@@ -166,6 +287,26 @@ class Spoken:
             return
         single = len(said) == len(candidates) and all(len(own) == 1 and own[0] in AGGREGATE for own, _ in said)
         raise (Broken if single else Open)("its words in the text name no column that is computed in this way")
+
+
+def read_of(of: Any, more: list[Any]) -> set[str]:
+    """The columns of which a quantile, a sum or a number of different values is."""
+    return columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """The noisy numbers and aggregates of a tree."""
+    kind, *parts = tree
+    if kind == "statistic" or kind in CALLED:
+        yield tree
+    elif kind != "number":
+        for part in parts:
+            yield from leaves(part)
+
+
+def spelled(kind: str, named: set[str], words: list[str]) -> str:
+    once = kind == "count" and "distinct" in words
+    return f"{kind}{' distinct' if once else ''} of {', '.join(sorted(named))}"
 
 
 def summed_times(words: list[str]) -> Fraction | None:

@@ -19,7 +19,7 @@ from ends import Inverted, quotient, short, spread_fits
 from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
-from relation import Broken, Open, step, whole
+from relation import Broken, Open, listed, step, whole
 from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
@@ -50,14 +50,16 @@ class Tables:
         self.bins = {(part["place"], part["quantile"]): part for part in parts if part["kind"] == "bins"}
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
         self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
-        self.text = plan["text"]
+        self.text, self.persons = plan["text"], identifying(schemas)
         self.apart: dict[str, None] = {}
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
         words_, plan = lowered(self.text), self.question["plan"]
         every = statements(words_)
-        called = Spoken(self.statistics, sorted(self.question["quantiles"], key=text), plan, words_)
+        nullable = {name.lower() for name, (_, _, null) in self.formulas.known.items() if null}
+        every_ = sorted(self.question["quantiles"], key=text)
+        called = Spoken(self.statistics, every_, plan, words_, self.persons, nullable)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):
@@ -73,11 +75,25 @@ class Tables:
                         called.compare(trees[place], said)
                     elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
                         raise Open("nothing tells what it is computed by")
-                    elif told is not None and not self.keys.holds(said, [row[place] for row in table["rows"]], cells):
-                        raise Broken("its values are those of another key")
+                    elif told is not None:
+                        self.key(table, place, [called.means(word) for word in said], cells)
                 except (Open, Broken) as problem:
                     raise type(problem)(f"{head}: {problem}") from None
         return "columns are called, and computed, as the text of the query says"
+
+    def key(self, table: Any, place: int, said: list[Any], cells: list[tuple[int, int]]) -> None:
+        """A column of keys has the values, and their labels, that its words name."""
+        values = [row[place] for row in table["rows"]]
+        if None in said:
+            raise Open("a subquery computes it, in a way that is not read here")
+        if said[0] == "grouping":
+            if text(values) not in self.follow(cells):
+                raise Broken("its values are those of another key")
+        elif not self.keys.holds(said, values, cells):
+            raise Broken("its values are those of another key")
+        own = {name.lower(): each for name, each in self.keys.named.items()}.get(said[-1], {})
+        if own and table["columns"][place].get("labels", own.get("labels")) != own.get("labels"):
+            raise Broken("its values are called as those of another column are")
 
     def multiple(self, words: list[str], statistic: int, times: str) -> Any:
         """A multiple of a statistic as a tree, by the number that the text has; it may multiply inside of the sum."""
@@ -294,6 +310,14 @@ class Tables:
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
 
 
+def identifying(schemas: Any) -> set[str]:
+    """The names of the columns by which people are identified."""
+    steps = [step for told in schemas.values() for step in (*told.get("persons", []), told["declared"])]
+    named = [step.get(part) or [] for step in steps for part in ("person", "on", "ends")]
+    named += [each["on"] for each in named if isinstance(each, dict)]
+    return {name.lower() for each in named if not isinstance(each, dict) for name in listed(each)}
+
+
 def noisy_lists(told: Any) -> Iterator[list[int]]:
     """The lists of noisy numbers in a stored step, in their order. A number that stands alone is a choice."""
     flat = isinstance(told, list) and all(type(each) is int for each in told)
@@ -369,7 +393,7 @@ def is_computed(shown: Any, ends: Any, options: list[float], limits: list[float]
     """
     unknown = any(each != each for each in options)
     if ends is None:
-        return shown is None
+        return shown is None and limits is None
     if any(type(end) is not float for end in ends):
         return False
     low, high = ends

@@ -164,7 +164,7 @@ class _Steps:
         number = part.statistics[vector]
         statistic = self.inquiry.statistics[self.inquiry.order.statistics.index(number)]
         touched = self._touched(axes)
-        reached = reach_by_keys(self.reach, [*(axis.of for axis in axes), *self.inquiry.keys])
+        reached = reach_by_keys(self.reach, [*axes, *self.inquiry.keys])
         moves = sensitivity(statistic, reached, touched=touched["touched"])
         return (
             {"kind": "noise", "set": part.place, "statistic": number, "numbers": len(part.noisy_values[vector])}

@@ -355,7 +355,7 @@ class _Parts:
         if not indexes:
             return None
         touched = self._touched(place)
-        reach = reach_by_keys(self.reach, self._keys(place))
+        reach = reach_by_keys(self.reach, [*inquiry.sets[place], *inquiry.keys])
         moves = tuple(sensitivity(inquiry.statistics[index], reach, touched=touched) for index in indexes)
         shares = tuple(self.shares["statistic", place, index] for index in indexes)
         return Measure(

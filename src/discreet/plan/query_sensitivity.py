@@ -14,6 +14,7 @@ from discreet.accounting.region import Region
 from discreet.accounting.sensitivity import Sensitivity
 from discreet.errors import Refused
 from discreet.plan import predicate as predicates
+from discreet.plan.axis import Axis
 from discreet.plan.cell_statistics import DistinctCount, PersonCount, RowCount, Statistic, Sum
 from discreet.plan.expressions import Expression, columns
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, Some, Test
@@ -38,9 +39,13 @@ _FINEST = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupBound:
-    """In at most `groups` groups by these keys a unit has rows, and in each of them at most `rows`. None: no limit."""
+    """In at most `groups` groups by these keys a unit has rows, and in each of them at most `rows`. None: no limit.
+
+    `parts`: the same, of each key that is cut the axis: two axes may cut one key into other bins.
+    """
 
     keys: frozenset[Expression]
+    parts: frozenset[Axis | Expression]  # without labels
     groups: int | None
     rows: int | None
 
@@ -178,7 +183,10 @@ def _limit_groups(plan: LimitGroups, inner: UnitReach) -> UnitReach:
         rows=rows,
         because=f"of each person's rows those {' and '.join(limits)} are used, chosen from that person's rows alone",
     )
-    return replace(limited, bound=GroupBound(keys=keys, groups=plan.groups, rows=plan.rows))
+    return replace(
+        limited,
+        bound=GroupBound(keys=keys, parts=_unlabelled([*plan.axes, *plan.keys]), groups=plan.groups, rows=plan.rows),
+    )
 
 
 def _replace(
@@ -255,9 +263,17 @@ def cells_touched(keys: Sequence[Expression], reach: UnitReach, *, groups: int |
     return min(each for each in (reach.rows, groups, limit) if each is not None)
 
 
-def reach_by_keys(reach: UnitReach, keys: Sequence[Expression]) -> UnitReach:
-    """The reach for groups by these keys: a limit on the rows in a group is one for groups by all of its keys."""
-    if reach.bound is None or reach.bound.keys.issubset(keys):
+def _unlabelled(parts: Sequence[Axis | Expression]) -> frozenset[Axis | Expression]:
+    """What cells are, whatever they are called."""
+    return frozenset(replace(part, labels=()) if isinstance(part, Axis) else part for part in parts)
+
+
+def reach_by_keys(reach: UnitReach, parts: Sequence[Axis | Expression]) -> UnitReach:
+    """The reach for groups by these axes and keys: a limit on the rows in a group is one for groups by all of its own.
+
+    Because: in a bin of one axis lie several of a finer axis of the same key, each with as many rows as are allowed.
+    """
+    if reach.bound is None or reach.bound.parts.issubset(_unlabelled(parts)):
         return reach
     return replace(reach, bound=replace(reach.bound, rows=None))
 
