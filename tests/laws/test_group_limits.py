@@ -16,7 +16,8 @@ from discreet.engines.memory_counter import MemoryCounter
 from discreet.mechanisms import weighted_threshold
 from discreet.plan import price as pricing
 from discreet.plan import query_sensitivity
-from discreet.schema.column import NumberColumn, TextColumn
+from discreet.plan.axis import Axis
+from discreet.schema.column import MomentColumn, NumberColumn, TextColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema
 from discreet.sql import query_parser
@@ -31,6 +32,7 @@ TRIPS = Schema(
         NumberColumn(name="day", type="integer", low=1, high=7),
         NumberColumn(name="cost", type="integer", low=0, high=100),
         TextColumn(name="city"),
+        MomentColumn(name="date", type="date", low=18_262, high=18_627),  # the days of 2020
     ),
     unit=PrivacyUnit(person=("pid",), rows=12),
 )
@@ -51,8 +53,9 @@ LOUD = [("a", 1 + turn, 1 + turn % 7, 100, f"d{turn}") for turn in range(12)]
 
 def source(rows):
     names = ("pid", *(column.name for column in TRIPS.columns))
+    dated = [(*row, f"2020-{row[1]:02d}-{row[2]:02d}") for row in rows]
     return Source(
-        table=table_of(TRIPS), names=names, rows=tuple(tuple("" if x is None else x for x in row) for row in rows)
+        table=table_of(TRIPS), names=names, rows=tuple(tuple("" if x is None else x for x in row) for row in dated)
     )
 
 
@@ -70,6 +73,7 @@ QUESTIONS = [
     "-- groups per person: 3\n-- rows per person per group: 1\nSELECT month, day, count(*), sum(cost) FROM trips GROUP BY CUBE (month, day)",
     "-- groups per person: 1\nSELECT city, count(DISTINCT pid) FROM trips GROUP BY city",
     "SELECT city, count(*) FROM trips GROUP BY city",
+    "-- rows per person per group: 1\nSELECT date_trunc('year', date) y, date_trunc('month', date) m, count(*) FROM trips GROUP BY ROLLUP (y, m)",
 ]
 
 
@@ -162,6 +166,18 @@ def test_rows_taken_as_they_come(asking, monkeypatch):
 def test_the_limit_of_all_keys_taken_for_that_of_some(asking, monkeypatch):
     """A limit on rows in each group by month and day is none on those by month."""
     monkeypatch.setattr(pricing, "reach_by_keys", lambda reach, keys: reach)
+    caught(asking, "above")
+
+
+def test_the_limit_of_a_month_taken_for_that_of_a_year(asking, monkeypatch):
+    """Two axes may cut one column: a limit on rows in each group by its months is none on those by its years."""
+
+    def by_columns(reach, parts):
+        keys = {part.of if isinstance(part, Axis) else part for part in parts}
+        bound = reach.bound
+        return reach if bound is None or bound.keys <= keys else replace(reach, bound=replace(bound, rows=None))
+
+    monkeypatch.setattr(pricing, "reach_by_keys", by_columns)
     caught(asking, "above")
 
 

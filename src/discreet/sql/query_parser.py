@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -33,9 +32,6 @@ from discreet.sql.query_text import QueryText, parse_statement, split_statements
 from discreet.sql.scope import NamedRelation, declared_scans
 from discreet.sql.subqueries import Subqueries, resolve_item
 from discreet.sql.unread_syntax import refuse_unread
-
-if TYPE_CHECKING:
-    pass
 
 _CLAUSES = {
     "laterals": ("LATERAL is not supported", "LATERAL"),
