@@ -18,7 +18,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -165,7 +165,9 @@ def _unpack(version: int, folder: Path) -> None:
         with tarfile.open(next(Path(temporary).glob("*.tgz"))) as archive:
             archive.extractall(Path(temporary) / "all", filter="tar")
         _link_libraries(Path(temporary) / "all" / "package")
-        (Path(temporary) / "all").rename(folder)
+        with suppress(OSError):  # another worker was faster
+            (Path(temporary) / "all").rename(folder)
+        assert folder.is_dir()
 
 
 def _link_libraries(package: Path) -> None:

@@ -117,7 +117,14 @@ def charges(place: Place) -> int:
 @people("owner", "analyst")
 def test_answers_are_reconciled(coming: Coming, place: Place, picture: Picture, role: str, window: str) -> None:
     with place.hand("analyst") as analyst:
-        releases = [analyst.ask(BY_SEX), analyst.ask(ALL)]
+        # Noise so large that both agree by themselves less than once in ten thousand times.
+        releases = [
+            analyst.ask(query, epsilon="0.0001")
+            for query in (
+                "SELECT sex, count(*) AS n FROM patients WHERE age > 33 GROUP BY sex",
+                "SELECT count(*) AS n FROM patients WHERE age > 33",
+            )
+        ]
     before = charges(place)
     with coming(role, at="/", viewport=WINDOWS[window]) as page:
         go(page, "Statistics")
