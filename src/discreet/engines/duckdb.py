@@ -4,7 +4,7 @@ DuckDB is no sandbox and need not be one: the analyst's text never comes here. W
 is what could let a mistake of ours grow: other files, Python variables as tables, extensions,
 further settings, files on the side. A question that memory cannot hold is asked once more with a folder for
 its owner only, beside the tables, which vanishes with the answer: how many persons there are must not decide
-whether there is one.
+whether there is one. Long because the engine's protocol is one class; what its methods do lies in the files beside it.
 """
 
 from __future__ import annotations

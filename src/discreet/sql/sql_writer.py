@@ -2,6 +2,7 @@
 
 Numbers and texts are written by us, identifiers are quoted, and no function can fail on a value: see
 `emit` for expressions, and here arithmetic on codes that the WHERE clause has already kept within their edges.
+One class, and so one file, long as it is: each node of a plan is written by one method beside the others.
 """
 
 from __future__ import annotations
