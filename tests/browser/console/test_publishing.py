@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from browser.console.conftest import Coming, Picture
 from browser.console.furnished import COUNTS
@@ -52,3 +52,30 @@ def test_publish_and_read_logged_out(coming: Coming, place: Place, picture: Pict
         page.on("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name="Withdraw").click()
         expect(page.locator("main")).to_contain_text("Nothing is published yet.")
+
+
+def test_the_preview_follows_what_was_typed_early_and_survives_a_busy_server(coming: Coming, place: Place) -> None:
+    with place.hand("owner") as owner:
+        release = owner.ask(COUNTS, epsilon="1")
+    held_back: list[Route] = []
+    refused: list[str] = []
+
+    def busy_once(route: Route) -> None:
+        if route.request.method == "POST" and not refused:
+            refused.append(route.request.url)
+            route.fulfill(status=429, body="busy")
+        else:
+            route.continue_()
+
+    with coming("owner", statuses={429}) as page:
+        page.route("**/publish.js*", lambda route: held_back.append(route))
+        page.route("**/publish", busy_once)
+        page.goto(f"/r/{release}/publish", wait_until="commit")
+        page.get_by_label("Curators").fill("Typed before the script ran")
+        expect(page.locator("#preview")).not_to_contain_text("Typed before")
+        assert held_back
+        held_back.pop().continue_()
+        expect(page.locator("#preview")).to_contain_text("Typed before the script ran")
+        assert refused
+        page.get_by_label("Curators").fill("Typed after it")
+        expect(page.locator("#preview")).to_contain_text("Typed after it")
