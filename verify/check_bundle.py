@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
+from batches import check_batch, check_ranges
 from contents import check_contents, formatted, unpacked
 from declared import ACCOUNTINGS
 from ed25519 import signed
@@ -32,6 +33,7 @@ from measured import (
     converted,
     divergences,
     loss,
+    numbers,
     question_digest,
     ratio,
     text,
@@ -104,6 +106,7 @@ class Bundle:
         self.orders: list[Fraction] | None = None
         self.known: Any = {}
         self.shown_: Tables | None = None
+        self.measured: list[Any] = []
         self.found: list[tuple[str, str, str]] = []
 
     def check(self, name: str, one: Callable[[], str]) -> bool:
@@ -152,7 +155,7 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents"}, "batch": {"contents"}}
+        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents"}, "batch": {"contents", "answers"}}
         if set(self.proof) - more.get(self.plan["kind"], set()) != named | (
             answer if self.plan["kind"] == "answer" else {"steps"}
         ):
@@ -277,7 +280,7 @@ class Bundle:
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:
             raise Broken("the bundle declares a table that the release does not read")
-        contents = None
+        contents: Any = None
         if "contents" in stored or "contents" in self.proof:
             contents = formatted(unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"])
         elif plan["kind"] in ("graph", "graph model") and all("of" in each for each in values):
@@ -289,7 +292,9 @@ class Bundle:
             return f"{within}; {check_declared_tables(plan, stored, values, self.proof['axes'], rows)}"
         if contents is None:
             raise Open(f"{within}; what they measured is not here: an older bundle, or one that joins a public table")
-        return f"{within}; {check_contents(plan, contents, values, stored)}"
+        words = f"{within}; {check_contents(plan, contents, values, stored)}"
+        self.measured = list(zip(contents, values, events, strict=True))
+        return words
 
     def losses(self) -> str:
         plan, proof, stored = self.plan, self.proof, self.payload(self.plan["release"])
@@ -398,11 +403,16 @@ class Bundle:
         *others, last = read(self.files["data.json"])["tables"]
         names = {name: name.rpartition(".")[2] if "." in name else "0" for name in self.plan["payloads"]}
         as_drawn(last, {int(number): self.payload(name) for name, number in names.items()})
-        if others:
-            raise Open(
-                f"the last table is every noisy number as it was drawn; the others are {COMPUTED[self.plan['kind']]}"
-            )
-        return "data.json is every noisy number as it was drawn"
+        kind, stored = self.plan["kind"], self.payload(self.plan["release"])
+        if others and (kind == "model" or not self.measured or (kind == "batch" and "answers" not in self.proof)):
+            raise Open(f"the last table is every noisy number as it was drawn; the others are {COMPUTED[kind]}")
+        if kind == "batch":
+            check_batch(others, self.plan, stored, self.proof["answers"], self.measured)
+        elif others:
+            ((content, values, _),) = self.measured
+            declared = self.plan["schemas"][self.plan["table"]]["declared"]["columns"]
+            check_ranges(others, stored, content, numbers(values["noisy"][0]), declared)
+        return "data.json is every noisy number as it was drawn, and the best estimates that follow from these"
 
     def ledger(self) -> str:
         told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]

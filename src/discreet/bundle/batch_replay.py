@@ -12,7 +12,7 @@ from discreet.answers.answer_columns import columns_of
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import STATEMENT_SEPARATOR
 from discreet.answers.workload.batch_measurement import take_steps
-from discreet.answers.workload.drawn_batch import DrawnBatch
+from discreet.answers.workload.drawn_batch import BatchReading, DrawnBatch
 from discreet.answers.workload.plain_statements import statements_as_stored
 from discreet.answers.workload.stored_batch import KIND, StoredBatch
 from discreet.bundle.number_sheets import noisy_number_sheets
@@ -57,8 +57,13 @@ def batch_readings(
 def batch_sheets(
     payloads: Mapping[str, str], release: str, readings: Sequence[AnswerReading], *, confidence: Fraction
 ) -> tuple[Sheet, ...]:
-    """The rows of every statement, then every number as it was drawn."""
-    tables = [Sheet.of(columns_of(each.query), each.rows, each.intervals(confidence)).outward() for each in readings]
+    """The rows of every statement, then every number as it was drawn. Best estimates have ends of three digits."""
+    tables = [
+        Sheet.of(columns_of(each.query), each.rows, each.intervals(confidence)).outward(
+            ("derived", "noisy") if isinstance(each, BatchReading) else ("derived",)
+        )
+        for each in readings
+    ]
     return (*tables, *noisy_number_sheets(payloads, release))
 
 

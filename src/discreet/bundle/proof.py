@@ -7,6 +7,7 @@
     shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
     steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured;
                 contents: of ranges and batches what each step measured, as JSON text
+    answers     of a batch: of each table its statement, what that asks for, and which numbers are shown, as above
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
 It is a function of the plan, the claims and the ledger's position, which the manifest holds: nothing is told here that
@@ -23,7 +24,10 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Loss
 from discreet.answers.refine import AnswerReading
-from discreet.bundle.answer_replay import schema_of
+from discreet.answers.workload.stored_batch import StoredBatch
+from discreet.bundle.answer_replay import catalog_of, schema_of
+from discreet.bundle.batch_replay import KIND as BATCH
+from discreet.bundle.batch_replay import batch_queries, batch_readings
 from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
 from discreet.bundle.formula_data import FormulaTelling, quantile_data
@@ -75,7 +79,8 @@ def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
     """
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
     if (contents := step_contents(plan)) is not None:
-        return steps | {"contents": contents}
+        answers = {"answers": _statements(plan)} if plan["kind"] == BATCH else {}
+        return steps | {"contents": contents} | answers
     stored = json.loads(plan["payloads"][plan["release"]])
     cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
     names = [*cells.get("places", ()), *cells.get("attributes", ())]
@@ -84,6 +89,24 @@ def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
     columns = [column for name in names if (column := schema.column(name)) is not None]
     axes = [axis for column in columns if (axis := declared_axis(column)) is not None]
     return steps if len(axes) < max(1, len(names)) else steps | {"axes": [axis.to_data() for axis in axes]}
+
+
+def _statements(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of each statement of a batch that it measured: its place, its question, and which numbers its table shows."""
+    payloads, release = plan["payloads"], plan["release"]
+    event, stored = events.from_data(plan["event"]), StoredBatch.from_text(payloads[release])
+    assert isinstance(event, events.ReservationEvent)
+    queries = batch_queries(payloads, release, catalog_of(plan["schemas"]))
+    numbers = [number for number in range(len(queries)) if stored.group_of(number) is not None]
+    readings = batch_readings(payloads, release, event, queries)
+    return [
+        {
+            "statement": number,
+            "question": (reading.within or reading.query.inquiry).to_data(),
+            "shown": _shown_numbers(reading),
+        }
+        for number, reading in zip(numbers, readings, strict=True)
+    ]
 
 
 def proof_bytes(proof: Mapping[str, Any]) -> bytes:
@@ -136,7 +159,7 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
 def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
     """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
     if "shown" not in proof:
-        return {name: each for name, each in proof.items() if name not in ("axes", "contents")}
+        return {name: each for name, each in proof.items() if name not in ("axes", "contents", "answers")}
     names = ("columns", "cells")
     shown = [
         None if table is None or not table["columns"] else {name: table[name] for name in names}

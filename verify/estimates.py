@@ -1,0 +1,157 @@
+"""Best estimates: what least squares makes of all noisy numbers of a strategy together, and how far off that may be.
+
+A number is a sum over some cells. Its best estimate is the sum of the noisy numbers with the shortest weights under which
+the strategy's lines add up to just these cells. Weights are found in floats and then confirmed by adding the lines up: what
+is left over, times the cells, is all that an estimate can be off by. Its noise is that of the weights, whose law is
+inverted as a Fourier series.
+"""
+
+import math
+from collections import defaultdict
+from itertools import product
+from operator import mul
+from typing import Any
+
+from ends import DOUBT, STEPS, TIGHT, WIDE, beyond, short
+from measured import numbers, ratio
+from relation import Broken, Node, Open, whole
+from strategies import norms
+from widths import near
+
+#: Of the lines of a strategy together, and times the numbers that are estimated; how many turns an estimate may take.
+MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 400_000, 20_000_000, 1_000
+#: What may be left over; in widths, how far others may be off who solve the same in floats; spreads by which a law is smoothed, and that a circle is long; places of a weight's logarithm.
+LEFT, CLOSE, SMOOTH, CIRCLE, PLACES, LOWEST = 1e-9, 1e-5, 0.05, 12, 10, -16
+
+
+def lines(told: Node) -> list[dict[int, int]]:
+    """The rows of a strategy: which cells each adds up, with which weights."""
+    kind = told["kind"]
+    if kind == "stack":
+        return [line for part in told["parts"] for line in lines(part)]
+    if kind == "product":
+        found: list[dict[int, int]] = [{0: 1}]
+        for factor in told["factors"]:
+            size, own = len(norms(factor)), lines(factor)
+            pairs = product(found, own)
+            found = [{i * size + j: a * b for i, a in one.items() for j, b in two.items()} for one, two in pairs]
+        return found
+    if kind in ("merged", "groups"):
+        inside = lines(told["inner"]) if kind == "merged" else [{place: 1} for place in range(whole(told["count"]))]
+        members = defaultdict[int, list[int]](list)
+        for cell, group in enumerate(numbers(told["groups"])):
+            members[group].append(cell)
+        return [{cell: weight for group, weight in line.items() for cell in members[group]} for line in inside]
+    if kind == "matrix":
+        entries, cells = numbers(told["entries"]), told["cells"]
+        return [dict(enumerate(entries[start : start + cells])) for start in range(0, len(entries), cells)]
+    if kind == "diagonal":
+        return [{cell: weight} for cell, weight in enumerate(numbers(told["weights"]))]
+    size = told["size"]
+    return [
+        dict.fromkeys(range(start, min(start + block, size)), weight)
+        for block, weight in ([[1, 1]] if kind == "identity" else told["levels"])
+        for start in range(0, size, block)
+    ]
+
+
+class LeastSquares:
+    """A strategy with one law of noise on each of its numbers."""
+
+    def __init__(self, strategy: Node, law: Node) -> None:
+        norms_ = norms(strategy)
+        if sum(map(len, rows := lines(strategy))) > MOST_WEIGHTS:
+            raise Open("the best estimates of so many cells are not repeated here")
+        self.law, self.lengths = law, [math.sqrt(two) for _, two in norms_]
+        self.rows = [(list(row), [weight / self.lengths[cell] for cell, weight in row.items()])
+                     for row in ({cell: weight for cell, weight in row.items() if weight} for row in rows)]  # fmt: skip
+        self.size = sum(len(cells) for cells, _ in self.rows)
+        self.kept: dict[frozenset[int], list[float]] = {}
+
+    def sums(self, weights: list[float]) -> list[float]:
+        """What the lines add up to in each cell, in units of its length."""
+        found = [0.0] * len(self.lengths)
+        for weight, (cells, row) in zip(weights, self.rows, strict=True):
+            for cell, own in zip(cells, row, strict=True):
+                found[cell] += weight * own
+        return found
+
+    def weights(self, wanted: frozenset[int]) -> list[float]:
+        """The shortest weights that add up to these cells (Craig's method), confirmed."""
+        if wanted not in self.kept:
+            if (1 + len(self.kept)) * self.size > MOST_WORK:
+                raise Open("so many best estimates are not repeated here")
+            if any(not self.lengths[cell] for cell in wanted):
+                raise Broken("a number of cells that the strategy does not measure")
+            target = [1 / length if cell in wanted else 0.0 for cell, length in enumerate(self.lengths)]
+            left, found, way, last = target, [0.0] * len(self.rows), [0.0] * len(self.rows), math.inf
+            for _ in range(MOST_TURNS):
+                size = sum(map(mul, left, left))
+                if size <= (LEFT / 100) ** 2 * sum(map(mul, target, target)):
+                    break
+                ahead = (sum(map(mul, row, map(left.__getitem__, cells))) for cells, row in self.rows)
+                way = [one + size / last * two for one, two in zip(ahead, way, strict=True)]
+                step, last = size / sum(map(mul, way, way)), size
+                found = [one + step * two for one, two in zip(found, way, strict=True)]
+                left = [one - step * two for one, two in zip(left, self.sums(way), strict=True)]
+            ends = zip(target, self.sums(found), self.lengths, strict=True)
+            if any(abs(one - two) * length > LEFT for one, two, length in ends):
+                raise Open("the strategy does not determine a number, or not so that it is seen here")
+            self.kept[wanted] = found
+        return self.kept[wanted]
+
+    def fits(self, shown: Any, ends: Any, value: float, weights: list[float], places: int) -> bool:
+        """Whether a number and its interval are an estimate and its noise, at 95%, with the digits that it leaves.
+
+        Its ends, and in ranges the number, have so many places of the half width; other numbers have two of it.
+        """
+        low, high = ends
+        half, hair = (high - low) / 2, CLOSE * (high - low)
+        if not any(weights) or half <= 0:
+            return [shown, low, high] == [0, 0, 0] and not any(weights)
+        powers = [min(12, places - 1 - math.floor(math.log10(half * turn))) for turn in (0.995, 1)]
+        digit, step = 10.0 ** -min(powers), max(map(abs, weights))
+        if places == 3:
+            is_shown = repr(shown) in set().union(*(near(value + turn * hair, low, high) for turn in (-1, 0, 1)))
+            is_shown = is_shown and short(low, low, high) and short(high, low, high)
+        else:
+            is_shown = abs(shown - value) <= digit / 2 + hair
+            is_shown = is_shown and any({round(each, power) for each in (*ends, shown)} == {*ends, shown} for power in powers)
+        if not is_shown or abs((low + high) / 2 - value) > digit + hair:
+            return False
+        outside, inside = chances(weights, self.law, half + digit, WIDE * half - STEPS * step - digit)
+        return outside <= TIGHT * DOUBT and inside >= WIDE * DOUBT
+
+
+def chances(weights: list[float], law: Node, *far: float) -> list[float]:
+    """How often a weighted sum of noises of a law is further from 0 than each of these.
+
+    The chance to be within is a sum of sines. They end where the law's transform does, or that of a little more noise.
+    """
+    own = [abs(weight) for weight in weights if abs(weight) > LEFT * max(map(abs, weights))]
+    if len(own) <= 2:
+        return [beyond([(weight, law) for weight in own], each) if each >= 0 else 1.0 for each in far]
+    size = ratio(law.get("scale", law.get("sigma2")))
+    power = math.exp(-1 / size) if law["kind"] == "discrete-laplace" else 0.0
+    variance = 2 * power / (1 - power) ** 2 if power else float(size)
+    squares = defaultdict[int, float](float)
+    for weight in own:  # those that are nearly alike count as one, with the same variance
+        squares[round(PLACES * math.log(weight))] += weight**2
+    alike = [(math.exp(place / PLACES), each / math.exp(2 * place / PLACES)) for place, each in squares.items()]
+    circle = CIRCLE * math.sqrt(variance * sum(squares.values()))
+
+    def log_of(turn: float) -> float:
+        if power:
+            return -math.log1p(2 * variance * math.sin(turn / 2) ** 2)
+        turn = math.remainder(turn, 2 * math.pi)
+        copies = (math.exp(-variance * (turn + each) ** 2 / 2) for each in (-2 * math.pi, 0, 2 * math.pi))
+        return math.log(max(sum(copies), 1e-300))
+
+    within, place, log = [each / circle for each in far], 1, 0.0
+    while log > LOWEST:
+        turn = math.pi * place / circle
+        log = sum(many * log_of(weight * turn) for weight, many in alike) - (SMOOTH * math.pi * place / CIRCLE) ** 2 / 2
+        term = 2 / (math.pi * place) * math.exp(log)
+        within = [one + term * math.sin(turn * each) for one, each in zip(within, far, strict=True)]
+        place += 1
+    return [1.0 if each < 0 else 1 - one for one, each in zip(within, far, strict=True)]
