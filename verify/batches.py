@@ -1,10 +1,10 @@
 """The tables of ranges and of batches: which cells each number adds up, and what least squares makes of these.
 
-Which cells those are follows from the query of a statement: its conditions and the groups of its rows, cell by cell. What
-the cells of a grid are, the step was charged for.
+Which cells those are follows from the query of a statement, its conditions and its groups. What the cells of a grid are,
+its step was charged for.
 """
 
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -14,14 +14,14 @@ from labels import label, of_axis
 from measured import closed, numbers, question_digest, ratio, text
 from members import check_question
 from programs import size_of
-from relation import TRUE, Broken, Node, Open, Relation, column, only, whole
+from relation import TRUE, Broken, Node, Open, column, only, whole
 from shown import Tables
 from strategies import described, law_of, shortened
 
 
 def check_ranges(tables: list[Any], stored: Node, content: Node, noisy: list[int], declared: Node) -> None:
     """A row for each cell, group after group: its labels, its best estimate and how far off that may be."""
-    (table,), (*groups, (of, edges, _)) = tables, content["axes"]
+    (table,), (*groups, (_of, edges, _)) = tables, content["axes"]
     names = [*stored.get("by", []), stored["column"]]
     short = shortened(stored["strategy"])
     if groups:
@@ -30,7 +30,7 @@ def check_ranges(tables: list[Any], stored: Node, content: Node, noisy: list[int
         raise Broken("ranges of other columns, or by another strategy, than were measured")
     told, squares = declared[names[-1]], LeastSquares(stored["strategy"], stored["law"])
     low, high, _ = column(told)
-    ends = [[label(max(one, low), told), label(min(two, high + 1) - 1, told)] for one, two in zip(edges, edges[1:])]
+    ends = [[label(max(one, low), told), label(min(two, high + 1) - 1, told)] for one, two in pairwise(edges)]
     heads = [[name, "key"] for name in (*names[:-1], "low", "high")] + [["rows", "derived"]]
     if [[each["name"], each["kind"]] for each in table["columns"]] != heads:
         raise Broken("ranges under other columns than they are of")
@@ -91,7 +91,7 @@ class Grid:
         (self.noisy,), (short,) = map(numbers, values["noisy"]), content["linear"]
         written = [grid["strategy"] for grid in stored["grids"]]
         self.added, self.squares = content["added"], LeastSquares(described(short, written), law)
-        sides = [[*zip(edges, edges[1:])] + [None] * (null is True) for _, edges, null in content["axes"]]
+        sides = [[*pairwise(edges)] + [None] * (null is True) for _, edges, null in content["axes"]]
         self.names = [axis[0]["column"] for axis in content["axes"]]
         self.cells = [dict(zip(self.names, cell, strict=True)) for cell in product(*sides)]
 
@@ -120,7 +120,7 @@ class Estimated(Tables):
             conditions.append(plan["filter"])
             plan = plan["of"]
         lying = self.keys.positions(place, group)
-        for key, (of, edges, null) in zip(self.keys.places[place], self.keys.sets[place], strict=True):
+        for key, (of, edges, _null) in zip(self.keys.places[place], self.keys.sets[place], strict=True):
             turn = lying[key]
             none = turn == len(edges) - 1
             conditions.append({"test": [of, [[] if none else [edges[turn : turn + 2]], none]]})
@@ -128,7 +128,7 @@ class Estimated(Tables):
         for grid in self.grids:
             if text(grid.added) == text({"plan": plan, "statistic": [*self.statistics[statistic][:-1], TRUE]}):
                 try:
-                    held = [all([self.holds(each, cell) for each in conditions]) for cell in grid.cells]
+                    held = [all(self.holds(each, cell) for each in conditions) for cell in grid.cells]
                 except Open as problem:
                     doubt = problem
                 else:

@@ -1,9 +1,9 @@
 """Best estimates: what least squares makes of all noisy numbers of a strategy together, and how far off that may be.
 
 A number is a sum over some cells. Its best estimate is the sum of the noisy numbers with the shortest weights under which
-the strategy's lines add up to just these cells. Weights are found in floats and then confirmed by adding the lines up: what
-is left over, times the cells, is all that an estimate can be off by. Its noise is that of the weights, whose law is
-inverted as a Fourier series.
+the strategy's lines add up to just these cells. Weights are found in floats and then confirmed by adding lines up: what is
+left over, times the cells, is all that an estimate can be off by. Its noise is that of the weights; its law is inverted as
+a Fourier series.
 """
 
 import math
@@ -19,9 +19,10 @@ from strategies import norms
 from widths import near
 
 #: Of the lines of a strategy together, and times the numbers that are estimated; how many turns an estimate may take.
-MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 400_000, 20_000_000, 1_000
-#: What may be left over; in widths, how far others may be off who solve the same in floats; spreads by which a law is smoothed, and that a circle is long; places of a weight's logarithm.
-LEFT, CLOSE, SMOOTH, CIRCLE, PLACES, LOWEST = 1e-9, 1e-5, 0.05, 12, 10, -16
+MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 400_000, 4_000_000, 1_000
+#: What may be left over; how far others who solve the same may be off, in widths; spreads by which a law is smoothed, and
+#: that its circle is long; places of a weight's logarithm; where a transform is nothing.
+LEFT, CLOSE, SMOOTH, CIRCLE, PLACES, LOWEST = 1e-9, 1e-5, 0.01, 12, 10, -16
 
 
 def lines(told: Node) -> list[dict[int, int]]:
@@ -116,10 +117,12 @@ class LeastSquares:
             is_shown = is_shown and short(low, low, high) and short(high, low, high)
         else:
             is_shown = abs(shown - value) <= digit / 2 + hair
-            is_shown = is_shown and any({round(each, power) for each in (*ends, shown)} == {*ends, shown} for power in powers)
+            is_shown = is_shown and any(
+                {round(each, power) for each in (*ends, shown)} == {*ends, shown} for power in powers
+            )
         if not is_shown or abs((low + high) / 2 - value) > digit + hair:
             return False
-        outside, inside = chances(weights, self.law, half + digit, WIDE * half - STEPS * step - digit)
+        outside, inside = chances(weights, self.law, half * (1 + SMOOTH) + digit, WIDE * half - STEPS * step - digit)
         return outside <= TIGHT * DOUBT and inside >= WIDE * DOUBT
 
 

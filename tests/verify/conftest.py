@@ -81,6 +81,10 @@ OF_ROWS = {
 }
 
 
+OF_ROWS |= {name: make for name, make in world.ESTIMATES.items() if name != "ranges"}
+OF_ROWS["gaussian batch"] = world.ESTIMATES["batch of cells"]
+
+
 #: Releases of a network, whose edges are units.
 NETWORKS = {
     "network": lambda project: project.graph("friends", nodes="people", by="colour").stats(epsilon=1).release,
@@ -101,7 +105,8 @@ class Programs(dict):
             if name in NETWORKS:
                 project, release = friends.make(folder), NETWORKS[name]
             elif name in OF_ROWS:
-                project, release = world.rows_project(folder), OF_ROWS[name]
+                more = {"extra": 'accounting = "zcdp"'} if name == "gaussian batch" else {}
+                project, release = world.rows_project(folder, **more), OF_ROWS[name]
             elif name == "undeclared":
                 project, release = world.undeclared_project(folder), world.PROGRAMS["all columns"]
             else:

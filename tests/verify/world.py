@@ -196,6 +196,21 @@ PROGRAMS = {
 }
 
 
+#: Statements that share what they measure; one that gains by it alone; and ranges.
+CELLS = ";".join(f"SELECT sex, count(*) AS n FROM patients WHERE age < {age} GROUP BY sex" for age in range(20, 90, 10))
+SETS = (
+    "SELECT sex, smoker, count(*) AS n FROM patients GROUP BY CUBE (sex, smoker);"
+    "SELECT disease, count(*) * 2 AS d, count(*) AS n FROM patients GROUP BY disease; SELECT sum(age) AS s FROM patients"
+)
+ALONE = "SELECT " + ", ".join(f"count_if(age < {age}) AS n{age}" for age in range(20, 90, 5)) + " FROM patients"
+ESTIMATES = {
+    "ranges": lambda project: project.ranges("patients", "age", epsilon=0.5).release,
+    "batch of cells": lambda project: project.batch(CELLS, epsilon=1)[0].id,
+    "batch of sets": lambda project: project.batch(SETS, epsilon=1)[0].id,
+    "one statement": lambda project: project.sql(ALONE).ask(epsilon=1).id,
+}
+
+
 def undeclared_project(folder):
     """Visits whose numbers have no bounds: what is released of them finds them first."""
     project = persons_project(folder)
