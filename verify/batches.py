@@ -1,7 +1,7 @@
 """The tables of ranges and of batches: which cells each number adds up, and what least squares makes of these.
 
-Which cells those are follows from the query of a statement, its conditions and its groups. What the cells of a grid are,
-its step was charged for.
+Which cells those are follows from the query of a statement, its conditions and its groups. What was charged says what
+the cells of a grid are.
 """
 
 from itertools import pairwise, product
@@ -75,7 +75,7 @@ def check_batch(
         if run is None:
             made = Estimated([table], *own, {"parts": []}, relation.known)
             made.grids = grids
-        for one in (made.check, made.intervals, made.names):
+        for one in (made.check, made.names):
             try:
                 one()
             except Open as problem:

@@ -456,7 +456,6 @@ def checked(files: dict[str, Any], key: str | None = None) -> Bundle:
     bundle.check("tables", bundle.tables)
     bundle.check("numbers", bundle.shown if answer else bundle.drawn)
     if bundle.shown_ is not None:
-        bundle.check("intervals", bundle.shown_.intervals)
         bundle.check("names", bundle.shown_.names)
     if bundle.check("losses", bundle.losses):
         bundle.check("claims", bundle.claims)

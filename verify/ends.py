@@ -6,6 +6,7 @@ large is one sum. It must be 5% but for TIGHT and WIDE: grids, discrete steps, a
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from decimal import Context, Decimal
@@ -15,15 +16,16 @@ from itertools import product
 from typing import Any
 
 from formulas import RULES
-from measured import ratio
-from relation import Open
-from widths import half_widths
+from measured import ratio, text
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
 #: steps of the noise.
 DOUBT, TIGHT, WIDE, STEPS = 0.05, 1.06, 0.94, 2.5
 #: Of a sum of two noises one is cut to so many pieces of its spread, and followed for so many spreads.
-PIECES, FAR = 12, 24
+PIECES, FAR, FARTHEST = 12, 24, 1e15
+#: Spreads by which the law of many is smoothed, and that its circle is long; places of a weight's logarithm; where a
+#: transform is nothing.
+SMOOTH, CIRCLE, PLACES, LOWEST = 0.01, 12, 10, -16
 EXACT = Context(prec=800)
 Form = Counter[Any]  # a weight for every statistic, and a constant under None
 Span = tuple[float, float]
@@ -99,7 +101,9 @@ def _upper(kind: str, size: str) -> tuple[float, Callable[[int], float]]:
 
 
 def beyond(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
-    """How often the sum of one or two noises, each times a weight, is further from 0 than this."""
+    """How often the sum of some noises, each times a weight, is further from 0 than this."""
+    if len(noise) > 2:
+        return inverted(noise, far)
     (size, law), *rest = sorted(noise, key=lambda each: -each[0] * upper(each[1])[0])
     _, above = upper(law)
     if not rest:
@@ -115,14 +119,52 @@ def beyond(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
     return total if far >= 0 else 1.0
 
 
+def inverted(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
+    """The same of many noises, by their transforms: the chance to be within is a sum of sines.
+
+    It ends where the transform does, or that of a little more noise. Weights that are nearly alike count as one.
+    """
+    squares = Counter[tuple[str, int]]()
+    laws = {text(law): law for _, law in noise}
+    for weight, law in noise:
+        squares[text(law), round(PLACES * math.log(weight))] += weight**2  # type: ignore[assignment]
+    alike = [
+        (transform(laws[law]), math.exp(place / PLACES), square / math.exp(2 * place / PLACES))
+        for (law, place), square in squares.items()
+    ]
+    circle = CIRCLE * math.sqrt(sum(many * weight**2 * variance for (variance, _), weight, many in alike))
+    within, place, log = far / circle, 1, 0.0
+    while log > LOWEST:
+        turn = math.pi * place / circle
+        log = sum(many * log_of(weight * turn) for (_, log_of), weight, many in alike)
+        log -= (SMOOTH * math.pi * place / CIRCLE) ** 2 / 2
+        within += 2 / (math.pi * place) * math.exp(log) * math.sin(turn * far)
+        place += 1
+    return 1 - within if far >= 0 else 1.0
+
+
+def transform(law: dict[str, Any]) -> tuple[float, Callable[[float], float]]:
+    """The variance of a law, and the logarithm of its characteristic function."""
+    size = float(ratio(law.get("scale", law.get("sigma2"))))
+    if law["kind"] == "discrete-laplace":
+        power = math.exp(-1 / size)
+        variance = 2 * power / (1 - power) ** 2
+        return variance, lambda turn: -math.log1p(2 * variance * math.sin(turn / 2) ** 2)
+
+    def gaussian(turn: float) -> float:
+        near = math.remainder(turn, 2 * math.pi)
+        copies = (math.exp(-size * (near + each) ** 2 / 2) for each in (-2 * math.pi, 0, 2 * math.pi))
+        return math.log(max(sum(copies), 1e-300))
+
+    return size, gaussian
+
+
 class Inverted:
     """A quotient of one group, by its noisy numbers and their laws; `limits`: the bounds of the exact one."""
 
     def __init__(self, forms: tuple[Form, Form], noisy: Callable[[int], Noisy], limits: list[float] | None) -> None:
         self.forms, self.limits = forms, limits
         self.drawn = {name: noisy(name) for form in forms for name in form if name is not None and form[name]}
-        if len(self.drawn) > 2:
-            raise Open("intervals of more than two noisy numbers are not recomputed here")
 
     def at(self, end: float) -> tuple[float, dict[Any, float]]:
         """above - end * below, and the weight of each noise in it."""
@@ -158,12 +200,16 @@ class Inverted:
             return not noise or beyond(noise, far) >= miss
 
         above, below = (
-            sum(float(size) * self.drawn[name][0] for name, size in form.items() if name is not None)
+            sum(float(size) * (1.0 if name is None else self.drawn[name][0]) for name, size in form.items())
             for form in self.forms
         )
         least, most = self.limits or (-math.inf, math.inf)
-        inside = min(max(above / max(below, 1.0), least), most)
-        if holds(outside) or not holds(inside):
+        inside = min(max(above / (below if set(self.forms[1]) <= {None} else max(below, 1.0)), least), most)
+        step = 1e-3 * math.copysign(max(1.0, abs(inside)), outside)
+        while math.isinf(outside) and abs(step) < FARTHEST and holds(inside + step):
+            step *= 2
+        outside = inside + step if math.isinf(outside) and abs(step) < FARTHEST else outside
+        if math.isinf(outside) or holds(outside) or not holds(inside):
             return outside
         for _ in range(50):
             near = (inside + outside) / 2
@@ -171,46 +217,88 @@ class Inverted:
         return inside
 
 
-#: How the doubt of a variance's interval is shared by its mean square, its mean and, of a sample, its number of rows.
-SHARES = {
-    False: {"square": Fraction(2, 3), "mean": Fraction(1, 3)},
-    True: {"square": Fraction(1, 2), "mean": Fraction(1, 4), "rows": Fraction(1, 4)},
-}
+#: How large a factor typically is, squared: a mean away from its centre, what is shifted, anything else.
+MEAN_SIZE, SHIFTED, QUARTER = Fraction(1, 8), Fraction(1), Fraction(1, 4)
 
 
-def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span, *, sample: bool) -> bool:
-    """Whether the interval of a variance or its root lies around that of its means, and within one slightly longer.
+def is_linear(tree: Any) -> bool:
+    """Whether a tree is noisy numbers times weights, and a constant."""
+    words, forms = text(tree), quotient(tree)
+    if forms is None or "statistic" not in words or re.search("within|greatest", words):
+        return False
+    return set(forms[1]) <= {None}
 
-    Each mean lies between its own ends with its share of the doubt; what follows from that is interval arithmetic.
+
+def is_mean(tree: Any) -> bool:
+    return isinstance(tree, list) and tree[0] == "within" and tree[1][0] == "/" and quotient(tree) is not None
+
+
+def weigh(tree: Any) -> dict[str, Fraction]:
+    """How much each part of a tree matters that is enclosed by itself: linear ones, and quotients of two such."""
+    if isinstance(tree, float) or "statistic" not in text(tree):
+        return {}
+    kind, *parts = tree
+    if is_linear(tree) or is_mean(tree) or (kind == "/" and all(map(is_linear, parts))):
+        return {text(tree): Fraction(1)}
+    of = [weigh(part) for part in parts]
+    scale = [Fraction(1)] * len(parts)
+    if kind in "*/" and all(of):
+        scale = [size(parts[1]), size(parts[0])] if kind == "*" else [Fraction(1), QUARTER]
+        scale = [QUARTER, Fraction(0)] if kind == "*" and parts[0] == parts[1] else scale
+    return {
+        name: max(own.get(name, Fraction(0)) * much for own, much in zip(of, scale, strict=True))
+        for name in set().union(*of)
+    }
+
+
+def size(tree: Any) -> Fraction:
+    if is_mean(tree):
+        return MEAN_SIZE
+    return SHIFTED if tree[0] in ("+", "-") and any(isinstance(part, float) for part in tree[1:]) else QUARTER
+
+
+def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span) -> bool:
+    """Whether the interval of a tree lies around that of its parts, and within one slightly longer.
+
+    Each part lies between its own ends with its share of the doubt, which is the larger the more it matters; what
+    follows from that is interval arithmetic.
     """
+    spreads = {name: math.ceil(1000 * math.sqrt(need)) for name, need in weigh(tree).items()}
 
-    def means(part: Any, share: Fraction, *, wide: bool) -> Span:
-        forms, miss = quotient(part), float(share) * DOUBT
+    def edges(part: Any, wide: bool) -> Span:
+        forms, miss = quotient(part), spreads[text(part)] / sum(spreads.values()) * DOUBT
         assert forms is not None
-        own = Inverted(forms, noisy, part[2:])
+        limits = part[2:] if part[0] == "within" else None
         loose = (0.97 * miss, WIDE, STEPS) if wide else (TIGHT * miss, 1.0, 0.0)
-        return own.edge(part[2], *loose), own.edge(part[3], *loose)
+        own = Inverted(forms, noisy, limits)
+        low, high = (own.edge(end, *loose) for end in limits or (-math.inf, math.inf))
+        return low, high
 
     def enclosed(part: Any, wide: bool) -> Span:
         if isinstance(part, float):
             return part, part
+        if text(part) in spreads:
+            return edges(part, wide)
         kind, *parts = part
-        if kind == "within" and parts[0][0] == "/":
-            return means(part, SHARES[sample]["square" if parts[1] == 0.0 else "mean"], wide=wide)
-        if kind == "statistic":
-            value, law = noisy(parts[0])
-            far = max(half_widths(law, SHARES[sample]["rows"] / 20))
-            return value - far, value + far
         of = [enclosed(each, wide) for each in parts]
-        if kind in ("within", "greatest"):
-            least, most = of[1][0], of[2][1] if kind == "within" else math.inf
-            return min(max(of[0][0], least), most), min(max(of[0][1], least), most)
+        low, high = of[0]
+        if kind == "nullif":
+            return low, high
         if kind == "sqrt":
-            return math.sqrt(max(of[0][0], 0.0)), math.sqrt(max(of[0][1], 0.0))
-        if kind == "*" and parts[0] == parts[1] and of[0][0] <= 0 <= of[0][1]:
-            return 0.0, max(of[0][0] ** 2, of[0][1] ** 2)
-        pairs = zip(*of, strict=True) if parts[0] == parts[1] else product(*of)  # of a square only equal ends
-        corners = [RULES[kind][1](*pair) for pair in pairs]
+            low, high = max(low, 0.0), max(high, 0.0)
+        if kind == "abs" or (kind == "*" and parts[0] == parts[1]):
+            far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+            return (near, far) if kind == "abs" else (near**2, far**2)
+        if kind == "/":  # across 0 anything, and from 0 on without an end
+            across = of[1][0] < 0 < of[1][1] or of[1] == (0.0, 0.0)
+            least, most = of[1]
+            turned = (1 / most if most else -math.inf, 1 / least if least else math.inf)
+            of, kind = [of[0], (-math.inf, math.inf) if across else turned], "*"
+        if kind not in ("+", "-", "*"):  # it rises with its first part
+            own = [RULES[kind][1](*each) for each in zip(*of, strict=True)]
+            return own[0], own[1]
+        pairs = product(*of)
+        corners = [0.0 if kind == "*" and 0.0 in pair else RULES[kind][1](*pair) for pair in pairs]
         return min(corners), max(corners)
 
     (low, high), inner, outer = ends, enclosed(tree, wide=False), enclosed(tree, wide=True)

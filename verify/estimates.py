@@ -1,9 +1,8 @@
 """Best estimates: what least squares makes of all noisy numbers of a strategy together, and how far off that may be.
 
-A number is a sum over some cells. Its best estimate is the sum of the noisy numbers with the shortest weights under which
-the strategy's lines add up to just these cells. Weights are found in floats and then confirmed by adding lines up: what is
-left over, times the cells, is all that an estimate can be off by. Its noise is that of the weights; its law is inverted as
-a Fourier series.
+A number is a sum over some cells. Its best estimate is the sum of the noisy numbers with the shortest weights under
+which the strategy's lines add up to just these cells. Weights are found in floats and then confirmed by adding lines
+up: what is left over, times the cells, is all that an estimate can be off by.
 """
 
 import math
@@ -12,17 +11,16 @@ from itertools import product
 from operator import mul
 from typing import Any
 
-from ends import DOUBT, STEPS, TIGHT, WIDE, beyond, short
-from measured import numbers, ratio
+from ends import DOUBT, SMOOTH, STEPS, TIGHT, WIDE, beyond, short
+from measured import numbers
 from relation import Broken, Node, Open, whole
 from strategies import norms
 from widths import near
 
 #: Of the lines of a strategy together, and times the numbers that are estimated; how many turns an estimate may take.
 MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 400_000, 4_000_000, 1_000
-#: What may be left over; how far others who solve the same may be off, in widths; spreads by which a law is smoothed, and
-#: that its circle is long; places of a weight's logarithm; where a transform is nothing.
-LEFT, CLOSE, SMOOTH, CIRCLE, PLACES, LOWEST = 1e-9, 1e-5, 0.01, 12, 10, -16
+#: What may be left over; how far others who solve the same may be off, in widths.
+LEFT, CLOSE = 1e-9, 1e-5
 
 
 def lines(told: Node) -> list[dict[int, int]]:
@@ -122,39 +120,7 @@ class LeastSquares:
             )
         if not is_shown or abs((low + high) / 2 - value) > digit + hair:
             return False
-        outside, inside = chances(weights, self.law, half * (1 + SMOOTH) + digit, WIDE * half - STEPS * step - digit)
-        return outside <= TIGHT * DOUBT and inside >= WIDE * DOUBT
-
-
-def chances(weights: list[float], law: Node, *far: float) -> list[float]:
-    """How often a weighted sum of noises of a law is further from 0 than each of these.
-
-    The chance to be within is a sum of sines. They end where the law's transform does, or that of a little more noise.
-    """
-    own = [abs(weight) for weight in weights if abs(weight) > LEFT * max(map(abs, weights))]
-    if len(own) <= 2:
-        return [beyond([(weight, law) for weight in own], each) if each >= 0 else 1.0 for each in far]
-    size = ratio(law.get("scale", law.get("sigma2")))
-    power = math.exp(-1 / size) if law["kind"] == "discrete-laplace" else 0.0
-    variance = 2 * power / (1 - power) ** 2 if power else float(size)
-    squares = defaultdict[int, float](float)
-    for weight in own:  # those that are nearly alike count as one, with the same variance
-        squares[round(PLACES * math.log(weight))] += weight**2
-    alike = [(math.exp(place / PLACES), each / math.exp(2 * place / PLACES)) for place, each in squares.items()]
-    circle = CIRCLE * math.sqrt(variance * sum(squares.values()))
-
-    def log_of(turn: float) -> float:
-        if power:
-            return -math.log1p(2 * variance * math.sin(turn / 2) ** 2)
-        turn = math.remainder(turn, 2 * math.pi)
-        copies = (math.exp(-variance * (turn + each) ** 2 / 2) for each in (-2 * math.pi, 0, 2 * math.pi))
-        return math.log(max(sum(copies), 1e-300))
-
-    within, place, log = [each / circle for each in far], 1, 0.0
-    while log > LOWEST:
-        turn = math.pi * place / circle
-        log = sum(many * log_of(weight * turn) for weight, many in alike) - (SMOOTH * math.pi * place / CIRCLE) ** 2 / 2
-        term = 2 / (math.pi * place) * math.exp(log)
-        within = [one + term * math.sin(turn * each) for one, each in zip(within, far, strict=True)]
-        place += 1
-    return [1.0 if each < 0 else 1 - one for one, each in zip(within, far, strict=True)]
+        noise = [(abs(weight), self.law) for weight in weights if abs(weight) > LEFT * step]
+        if beyond(noise, half * (1 + SMOOTH) + digit) > TIGHT * DOUBT:
+            return False
+        return beyond(noise, WIDE * half - STEPS * step - digit) >= WIDE * DOUBT

@@ -145,6 +145,9 @@ class Formulas:
         if kind == "column":
             plain = self.named.get(parts, {"type": "text"})
             return {step(plain)} if plain["type"] in ("integer", "decimal") else None
+        if kind == "over":  # a whole number may be a literal, or bring the other to a grid
+            above, below = ({Fraction(1)} if "whole" in part else self.grids(part) for part in parts[:2])
+            return None if above is None or below is None else {one / two for one in above for two in below}
         if kind not in ("plus", "times"):
             return None
         sizes = [abs(part["whole"][0]) or 1 for part in parts if "whole" in part]
@@ -156,6 +159,15 @@ class Formulas:
             return first.intersection(*rest)
         products = {one * two for one in first for two in (rest[0] if rest else {Fraction(1)})}
         return products | {one / size for one in products for size in sizes}
+
+    def united(self, tree: Any) -> Any:
+        """A tree in which a sum, in the units of what is summed, is one leaf: its factor is no number of the query."""
+        match tree:
+            case ["*", ["number", size], ["statistic", number]] if self.statistics[number][0] == "sum":
+                _, of, _, grain, _ = self.statistics[number]
+                if ratio(size) / grain in self.steps_of(of):
+                    return ["sum", number, size]
+        return [self.united(part) if isinstance(part, list) else part for part in tree]
 
     def read(self, tree: Any) -> Any:
         """A formula's tree over statistics and numbers alone."""
@@ -171,8 +183,10 @@ class Formulas:
 
     def part(self, tree: Any, leaves: list[Any]) -> Any:
         kind, *parts = tree
-        if kind in ("statistic", "number", *AGGREGATES):
+        if kind in ("statistic", "number", "sum", *AGGREGATES):
             leaves.append(tree)
+        if kind == "sum":
+            return ["*", float(ratio(parts[1])), ["statistic", self.statistic(parts[0])]]
         if kind == "statistic":
             return [kind, self.statistic(*parts)]
         if kind == "number":

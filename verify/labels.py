@@ -33,9 +33,18 @@ def declared(node: Node, schemas: Node) -> dict[str, Node]:
     inner = declared(node["of"], schemas)
     if "per-person" in node:
         own = {name: {"type": "integer"} for name, (kind, *_) in node["per-person"] if kind in ("rows", "distinct")}
-        ends = [[name, of] for name, (kind, of, *_) in node["per-person"] if kind in ("sum", "lowest", "highest")]
-        return brought([*node["by"], *ends], inner) | own
+        ends = [[name, of] for name, (kind, of, *_) in node["per-person"] if kind not in ("rows", "distinct")]
+        known = brought([*node["by"], *ends], inner) | own
+        means = [(name, more[1]) for name, (kind, *more) in node["per-person"] if kind == "mean" and name in known]
+        for name, many in means:
+            told = known.pop(name)
+            known |= {name: {"type": "decimal", "step": step(told) / many}} if is_number(told) else {}
+        return known
     return inner | brought(node["columns"], declared(node["person"], schemas)) if "person" in node else inner
+
+
+def is_number(told: Node) -> bool:
+    return told["type"] in ("integer", "decimal")
 
 
 def brought(names: list[Any], inner: dict[str, Node]) -> dict[str, Node]:

@@ -4,7 +4,7 @@ Nothing here is told by the proof but what public tables are like, which a bundl
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise, product
 from math import isqrt
@@ -50,6 +50,10 @@ ARGUMENTS = {
     "trim": (3, 1),
     "substr": (3, 1),
 }
+#: Fields of a day that begin anew in each year or month, and the months of periods. Days count from EPOCH.
+FIELDS = {"month": 12, "day": 31, "doy": 366, "week": 53}
+MONTHS = {"year": 12, "quarter": 3, "month": 1}
+EPOCH = date(1970, 1, 1).toordinal()
 MOST_BITS = 4096  # of a bound: numbers that were summed have fewer than 80
 
 
@@ -211,6 +215,11 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     if kind == "absolute" or (kind == "times" and inside[0] == inside[1]):
         size = (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         return (*size, null) if kind == "absolute" else (size[0] ** 2, size[1] ** 2, null)
+    if kind in ("part", "start"):  # years and starts of periods rise with their days; other fields begin anew
+        name, _ = parts
+        if kind == "part" and name in FIELDS:
+            return 1, FIELDS[name], null
+        return calendar(kind, name, low), calendar(kind, name, high), null
     if kind in ("plus", "times"):  # monotone in each operand: the extremes are at the corners
         corners = [(add if kind == "plus" else mul)(*ends) for ends in product((low, high), (lows[1], highs[1]))]
         return min(corners), max(corners), null
@@ -225,6 +234,17 @@ def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
         corners = [quotient(one, two, parts[2]) for one, two in product((low, high), divisors)] or [0]
         return min(corners), max(corners), null
     raise Open(f"an unknown kind of expression: {kind}")
+
+
+def calendar(kind: str, name: str, day: int) -> int:
+    """The year of a day, or the first day of its period: a week begins on Monday."""
+    moment = date.fromordinal(day + EPOCH)
+    if kind == "part":
+        return {"year": moment.year, "isoyear": moment.isocalendar().year}[name]
+    if name == "week":
+        return day - moment.weekday()
+    months = MONTHS[name]
+    return moment.replace(month=(moment.month - 1) // months * months + 1, day=1).toordinal() - EPOCH
 
 
 def hull(lows: list[Any], highs: list[Any]) -> tuple[Any, Any]:

@@ -51,7 +51,6 @@ class Tables:
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
         self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
         self.text, self.persons = plan["text"], identifying(schemas)
-        self.apart: dict[str, None] = {}
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
@@ -66,7 +65,7 @@ class Tables:
             heads = [str(each["name"]) for each in table["columns"]]
             words = named(heads, items)
             trees = {place: self.multiple(words[place], *more) for place, *more in (told or {}).get("columns", [])}
-            trees |= dict((told or {}).get("formulas", []))
+            trees |= {place: self.formulas.united(tree) for place, tree in (told or {}).get("formulas", [])}
             trees |= {place: ["quantile", one] for place, one, _ in (told or {}).get("quantiles", [])}
             cells = self.cells(told, len(table["rows"]))
             for place, (head, said) in enumerate(zip(heads, words, strict=True)):
@@ -102,15 +101,6 @@ class Tables:
             return ["statistic", statistic]
         over = factor not in self.formulas.literals
         return ["/" if over else "*", ["statistic", statistic], ["number", as_ratio(1 / factor if over else factor)]]
-
-    def intervals(self) -> str:
-        """Ends of what is computed from several numbers come from a numerical search, which is not repeated here."""
-        if self.apart:
-            raise Open(
-                f"the intervals of {', '.join(self.apart)} contain their numbers, and are not recomputed here: "
-                "`discreet release verify` does"
-            )
-        return "every interval is as wide as its noise makes it"
 
     def check(self) -> str:
         left, doubt = list[str](), list[str]()
@@ -200,7 +190,7 @@ class Tables:
 
     def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""
-        tree, name = self.formulas.read(named[0]), str(table["columns"][place]["name"])
+        tree, name = self.formulas.read(self.formulas.united(named[0])), str(table["columns"][place]["name"])
         least, most = bounds(tree)
         limits = [least, most] if least != most and math.isfinite(least) and math.isfinite(most) else None
         if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
@@ -218,20 +208,11 @@ class Tables:
 
             if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
                 raise Broken(f"the numbers of {name} do not follow from the measured ones")
-            kind = named[0][0]
-            if kind in AGGREGATES and kind != "average":
-                if row[place] is not None and not spread_fits(tree, noisy, ends[place], sample=kind.endswith("samp")):
-                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
-            elif forms is None or name in self.apart:
-                self.apart |= {name: None}
-            elif row[place] is not None:
-                try:
-                    inverted = Inverted(forms, noisy, limits)
-                except Open:
-                    self.apart |= {name: None}
-                    continue
-                if not inverted.fits(*ends[place]):
-                    raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
+            if row[place] is None:
+                continue
+            own = None if forms is None else Inverted(forms, noisy, limits)
+            if not (spread_fits(tree, noisy, ends[place]) if own is None else own.fits(*ends[place])):
+                raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
         return []
 
     def quantile(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:

@@ -171,19 +171,20 @@ def test_no_other_number_passes_for_a_best_estimate(title, programs):
 
 def test_a_law_is_inverted_as_it_is():
     """Sums of equal weights have a law that is known: of many draws a normal one, of one draw its own."""
-    own = __import__("estimates")
+    checker()
+    beyond = __import__("ends").beyond
     gaussian, laplace = (
         {"kind": "discrete-gaussian", "sigma2": "10000/1"},
         {"kind": "discrete-laplace", "scale": "100/1"},
     )
     for many in (3, 16, 100):
-        (chance,) = own.chances([1 / math.sqrt(many)] * many, gaussian, 196.0)
+        chance = beyond([(1 / math.sqrt(many), gaussian)] * many, 196.0)
         assert abs(chance - math.erfc(1.96 / math.sqrt(2))) < 0.001
-    three = [1.0, 1.0, 1.0]
-    (chance,) = own.chances(three, laplace, 500.0)
     exact = math.exp(-5) * (1 + 5 * 5 / 8 + 5**2 / 8)  # of three Laplace variables
-    assert abs(chance - exact) < 0.002
-    assert own.chances([2.0], laplace, -1.0) == [1.0]
+    assert abs(beyond([(1.0, laplace)] * 3, 500.0) - exact) < 0.002
+    assert beyond([(1.0, laplace)] * 3, -1.0) == 1.0
+    mixed = [(1.0, gaussian), (1.0, gaussian), (1e-5, laplace)]
+    assert abs(beyond(mixed, 300.0) - math.erfc(3 / 2)) < 0.001
 
 
 def only_single_cells(patch):
