@@ -16,22 +16,59 @@ from typing import Any
 from measured import ratio, text
 from relation import Broken, Node, Open, columns, derive, only, step, whole
 
+NUMBERS = ("integer", "decimal")
 NULL, ANY = math.nan, (-math.inf, math.inf)
 Ends = tuple[float, float]
 
 ROWS = ["greatest", "rows", 1.0]
-MEAN = ["within", ["/", ["*", "grain", "total"], ROWS], "low", "high"]
-MEAN_SQUARE = ["within", ["/", ["*", "grain of squares", "squares"], ROWS], 0.0, "square"]
-SPREAD = ["-", MEAN_SQUARE, ["*", MEAN, MEAN]]
-OF_SAMPLE = ["*", SPREAD, ["+", 1.0, ["/", 1.0, ["greatest", ["+", -1.0, "rows"], 1.0]]]]
-VARIANCE = ["*", "squared step", ["within", SPREAD, 0.0, "a quarter of the squared range"]]
-SAMPLE_VARIANCE = ["*", "squared step", ["within", OF_SAMPLE, 0.0, "half of the squared range"]]
-AGGREGATES = {
-    "average": ["*", "step", ["+", "centre", MEAN]],
-    "var_pop": VARIANCE,
-    "var_samp": SAMPLE_VARIANCE,
-    "stddev_pop": ["sqrt", VARIANCE],
-    "stddev_samp": ["sqrt", SAMPLE_VARIANCE],
+
+
+def mean(of: str) -> Any:
+    return ["within", ["/", ["*", f"grain of {of}", of], ROWS], f"low of {of}", f"high of {of}"]
+
+
+def spread(of: str) -> Any:
+    return ["-", mean(2 * of), ["*", mean(of), mean(of)]]
+
+
+def bounded(of: str) -> Any:
+    return ["within", spread(of), 0.0, f"quarter of {2 * of}"]
+
+
+OF_SAMPLE = ["+", 1.0, ["/", 1.0, ["greatest", ["+", -1.0, "rows"], 1.0]]]
+VARIANCE = ["*", "squared step", bounded("x")]
+SAMPLE_VARIANCE = ["*", "squared step", ["within", ["*", spread("x"), OF_SAMPLE], 0.0, "half of xx"]]
+JOINT = ["-", mean("xy"), ["*", mean("x"), mean("y")]]
+CORRELATION = ["within", ["/", JOINT, ["*", ["sqrt", bounded("x")], ["sqrt", bounded("y")]]], -1.0, 1.0]
+SLOPE = ["/", JOINT, bounded("x")]
+#: Of each aggregate the statistics that it is told with (sums of x, of its squares, of products), and its tree.
+AGGREGATES: dict[str, tuple[tuple[str, ...], Any]] = {
+    "average": (("x", "rows"), ["*", "step", ["+", "centre of x", mean("x")]]),
+    "var_pop": (("rows", "x", "xx"), VARIANCE),
+    "var_samp": (("rows", "x", "xx"), SAMPLE_VARIANCE),
+    "stddev_pop": (("rows", "x", "xx"), ["sqrt", VARIANCE]),
+    "stddev_samp": (("rows", "x", "xx"), ["sqrt", SAMPLE_VARIANCE]),
+    "covar_pop": (("rows", "x", "y", "xy"), ["*", "step", ["within", JOINT, "-quarter of xy", "quarter of xy"]]),
+    "covar_samp": (
+        ("rows", "x", "y", "xy"),
+        ["*", "step", ["within", ["*", JOINT, OF_SAMPLE], "-half of xy", "half of xy"]],
+    ),
+    "corr": (("rows", "x", "xx", "y", "yy", "xy"), CORRELATION),
+    "regr_r2": (("rows", "x", "xx", "y", "yy", "xy"), ["*", CORRELATION, CORRELATION]),
+    "regr_slope": (("rows", "x", "xx", "y", "xy"), ["*", "step", SLOPE]),
+    "regr_intercept": (
+        ("rows", "x", "xx", "y", "xy"),
+        ["*", "step", ["-", ["+", "centre of y", mean("y")], ["*", SLOPE, ["+", "centre of x", mean("x")]]]],
+    ),
+}
+#: In which units the value of an aggregate is, by those of x and y; of others in those of x.
+UNITS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "covar_pop": lambda x, y: x * y,
+    "covar_samp": lambda x, y: x * y,
+    "corr": lambda x, y: Fraction(1),
+    "regr_r2": lambda x, y: Fraction(1),
+    "regr_slope": lambda x, y: y / x,
+    "regr_intercept": lambda x, y: y,
 }
 
 
@@ -114,6 +151,9 @@ def bounds(tree: Any) -> Ends:
         return math.sqrt(max(of[0][0], 0.0)), math.sqrt(max(of[0][1], 0.0))
     if kind not in ("+", "-", "*", "/") or (kind == "/" and of[1][0] <= 0 <= of[1][1]):
         return ANY
+    if kind == "*" and parts[0] == parts[1]:
+        far, near = max(map(abs, of[0])), 0.0 if of[0][0] <= 0 <= of[0][1] else min(map(abs, of[0]))
+        return near**2, far**2
     corners = [0.0 if kind == "*" and 0.0 in pair else RULES[kind][1](*pair) for pair in product(*of)]
     return ANY if any(each != each for each in corners) else (min(corners), max(corners))
 
@@ -192,7 +232,8 @@ class Formulas:
         if kind == "number":
             return float(ratio(*parts))
         if kind in AGGREGATES:
-            return filled(AGGREGATES[kind], (self.mean if kind == "average" else self.spread)(*parts))
+            roles, rule = AGGREGATES[kind]
+            return filled(rule, self.aggregate(kind, dict(zip((*roles, "size"), parts, strict=True))))
         if kind not in RULES or kind == "within" or len(parts) != (RULES[kind][0] or len(parts)) or not parts:
             raise Broken("a formula with unknown or missing parts")
         return [kind, *(self.part(part, leaves) for part in parts)]
@@ -202,27 +243,57 @@ class Formulas:
             raise Broken("a formula of a statistic that the query does not have")
         return int(number)
 
-    def mean(self, total: Any, rows: Any, size: Any) -> Node:
-        """What the mean of a sum is computed from: the sum, the rows where it is summed, its bounds and its grain."""
-        kind, of, centre, grain, where = (*self.statistics[self.statistic(total)], *[None] * 3)[:5]
+    def aggregate(self, kind: str, told: Node) -> Node:
+        """What the tree of an aggregate is filled with: its statistics, their bounds and their grains."""
+        one, rows = ratio(told.pop("size")), told["rows"]
         counted, *over = self.statistics[self.statistic(rows)]
-        if kind != "sum" or counted != "rows":
-            raise Broken("a mean that is not of a sum over a number of rows")
-        terms, one = derive(of, self.known), ratio(size)
-        there, asked = ({text(each): each for each in every(test)} for test in (over[0], where))
+        if counted != "rows":
+            raise Broken("a mean that is not over a number of rows")
+        named: Node = {"rows": ["statistic", rows], "step": one, "squared step": one**2}
+        for role in sorted(told.keys() - {"rows"}, key=len):  # sums before those of products
+            kind_, of, centre, grain, where = (*self.statistics[self.statistic(told[role])], *[None] * 3)[:5]
+            if kind_ != "sum":
+                raise Broken("a mean that is not of a sum")
+            named |= {role: ["statistic", told[role]], f"grain of {role}": grain}
+            if len(role) == 1:
+                named |= self.mean(role, of, centre, self.meets(over[0], where, of))
+                continue
+            first, second = (self.statistics[told[each]] for each in role)
+            away = [{"plus": [each[1], {"whole": [-each[2]]}]} if each[2] else each[1] for each in (first, second)]
+            is_product = of in ({"times": away}, {"times": away[::-1]}) and first[-1] == second[-1] == where
+            if centre != 0 or not is_product:
+                raise Broken("a variance by something other than the products of what is summed")
+            ends = [[named[f"{end} of {each}"] for end in ("low", "high")] for each in role]
+            corners = [one_ * two for one_ in ends[0] for two in ends[1]]
+            reach = Fraction((ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0]))
+            low = 0 if role[0] == role[1] else min(*corners, 0)
+            named |= {f"low of {role}": low, f"high of {role}": max(*corners, 0)}
+            for part, much in (("quarter", reach / 4), ("half", reach / 2)):
+                named |= {f"{part} of {role}": much, f"-{part} of {role}": -much}
+        grids = [self.steps_of(self.statistics[told[role]][1]) for role in ("x", "y") if role in told]
+        if one not in {UNITS.get(kind, lambda x, _: x)(x, y) for x in grids[0] for y in grids[-1]}:
+            of = self.statistics[told["x"]][1]
+            if kind not in UNITS and "column" in of and self.named.get(of["column"], {}).get("type") in NUMBERS:
+                self.other_units(one / step(self.named[of["column"]]), "mean")
+            raise Open("a mean in units that only the query's text explains")
+        return named
+
+    def mean(self, role: str, of: Node, centre: int, is_where: bool) -> Node:
+        """The bounds of what a sum is of, away from its centre."""
+        terms = derive(of, self.known)
+        if not is_where:
+            raise Open("a mean over rows that only the query's text explains")
+        low, high = terms["low"] - centre, terms["high"] - centre
+        return {f"centre of {role}": centre, f"low of {role}": low, f"high of {role}": high}
+
+    def meets(self, over: Any, where: Any, of: Node) -> bool:
+        """Whether rows are counted where they are summed: under the same conditions, and where there is a value."""
+        there, asked = ({text(each): each for each in every(test)} for test in (over, where))
         inside = there.keys() >= asked.keys() and all(
             self.not_null(each, of) for name, each in there.items() if name not in asked
         )
         own = set().union(*(without_null(each, of) for each in there.values()))
-        seen = columns(of) if terms["null"] else set()
-        plain = self.named.get(of["column"]) if "column" in of else None
-        if plain is not None and plain["type"] in ("integer", "decimal") and one != step(plain):
-            self.other_units(one / step(plain), "mean")
-        if one not in self.steps_of(of) or not inside or not seen <= own:
-            raise Open("a mean over rows, or in units, that only the query's text explains")
-        named = {"total": ["statistic", total], "rows": ["statistic", rows], "step": one, "squared step": one**2}
-        ends = {"centre": centre, "grain": grain, "low": terms["low"] - centre, "high": terms["high"] - centre}
-        return named | ends
+        return inside and (columns(of) if derive(of, self.known)["null"] else set[str]()) <= own
 
     def not_null(self, test: Any, of: Node) -> bool:
         """Whether a condition is that what is summed, or a column of it, has a value, whichever it is."""
@@ -239,21 +310,6 @@ class Formulas:
         """A column in other units than its own is broken, unless a number of the text may say so."""
         sure = factor == 0 or not {factor, 1 / factor} & set(self.literals)
         raise (Broken if sure else Open)(f"a {what} in other units than those of its column")
-
-    def spread(self, rows: Any, total: Any, squares: Any, size: Any) -> Node:
-        """The same of a variance: its squares are those of what is summed, away from the same centre."""
-        named = self.mean(total, rows, size)
-        kind, of, centre, grain, where = (*self.statistics[self.statistic(squares)], *[None] * 3)[:5]
-        _, summed, middle, _, own = self.statistics[total]
-        away = {"plus": [summed, {"whole": [-middle]}]} if middle else summed
-        if [kind, of, centre, where] != ["sum", {"times": [away, away]}, 0, own]:
-            raise Broken("a variance by something other than the squares of what is summed")
-        low, high = named["low"], named["high"]
-        reach = Fraction(high - low) ** 2
-        named |= {"a quarter of the squared range": reach / 4, "half of the squared range": reach / 2}
-        return named | {
-            "squares": ["statistic", squares], "grain of squares": grain, "square": max(low**2, high**2)
-        }  # fmt: skip
 
 
 def without_null(test: Any, of: Node) -> set[str]:

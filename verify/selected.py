@@ -21,6 +21,12 @@ CALLED = {
     "var_pop": {"var_pop", "variance_pop"},
     "stddev_samp": {"stddev", "stddev_samp"},
     "stddev_pop": {"stddev_pop"},
+    "covar_samp": {"covar_samp"},
+    "covar_pop": {"covar_pop"},
+    "corr": {"corr"},
+    "regr_r2": {"regr_r2"},
+    "regr_slope": {"regr_slope"},
+    "regr_intercept": {"regr_intercept"},
     "count": {"count", "count_if", "countif"},
     "sum": {"sum"},
     "quantile": {"median", "min", "max", "quantile"}

@@ -5,6 +5,7 @@
     ["+", tree, tree]                     also -, *, / and functions by their names
     ["average", total, rows, "1/100"]     an aggregate: its statistics, and the step of its values
     ["var_samp", rows, total, squares, "1/1"]
+    ["covar_pop", rows, total of x, total of y, products, "1/1"]
 
 An aggregate is told by its name alone: its formula (`plan.formula.aggregate_formulas`) follows from that and from the
 statistics, so that nobody chooses its constants. What is none of these is not told.
@@ -12,9 +13,11 @@ statistics, so that nobody chooses its constants. What is none of these is not t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from discreet import exact
@@ -24,9 +27,15 @@ from discreet.plan.formula import (
     Call,
     Formula,
     FormulaConstant,
+    RegressionColumn,
     StatisticRef,
     average,
+    correlation,
+    covariance,
+    determination,
+    intercept,
     references,
+    slope,
     stddev,
     variance,
 )
@@ -80,6 +89,8 @@ class FormulaTelling:
         self, formula: Formula, rows: int, sums: Sequence[int]
     ) -> Iterator[tuple[str, list[int], Fraction, Formula]]:
         total = self.statistics[sums[0]] if sums else None
+        if len(sums) > 2:
+            yield from self._regressions(formula, rows, sums)
         if not isinstance(total, Sum) or len(sums) > 2:
             return
         low, high = getattr(total.of, "low", None), getattr(total.of, "high", None)
@@ -106,6 +117,52 @@ class FormulaTelling:
                     for name, make in (("var", variance), ("stddev", stddev)):
                         whole = make(rows, first, second, step=step, sample=sample, **ends)
                         yield f"{name}_{word}", [rows, first, second], step, whole
+
+
+    def _regressions(
+        self, formula: Formula, rows: int, sums: Sequence[int]
+    ) -> Iterator[tuple[str, list[int], Fraction, Formula]]:
+        """What is computed from two columns: their sums, those of squares and of products, each in every role."""
+        step = _factor(formula)
+        for name, (roles, make) in _REGRESSIONS.items():
+            for order in itertools.permutations(sums) if len(roles) == len(sums) else ():
+                cells = dict(zip(roles, order, strict=True))
+                # The units of the whole are one factor: of the dependent column, as good as any.
+                sides = [self._side(cells, side, step) for side, step in (("x", Fraction(1)), ("y", step))]
+                products = self.statistics[cells["xy"]]
+                if sides[0] is not None and sides[1] is not None and isinstance(products, Sum):
+                    whole = make(rows, sides[0], sides[1], cells["xy"], products.grain)
+                    yield name, [rows, *order], step, whole
+
+    def _side(self, cells: dict[str, int], side: str, step: Fraction) -> RegressionColumn | None:
+        total = self.statistics[cells[side]]
+        squares = self.statistics[cells.get(side * 2, cells[side])]
+        if not isinstance(total, Sum) or not isinstance(squares, Sum):
+            return None
+        low, high = getattr(total.of, "low", None), getattr(total.of, "high", None)
+        if low is None or high is None:
+            return None
+        return RegressionColumn(
+            moved=None,
+            total=cells[side],
+            squares=cells.get(side * 2, cells[side]),
+            centre=total.centre,
+            low=low - total.centre,
+            high=high - total.centre,
+            step=step,
+            grains=(total.grain, squares.grain),
+        )
+
+
+#: What is computed from two columns: from which sums (of x, of its squares, of products), and how.
+_REGRESSIONS: dict[str, tuple[tuple[str, ...], Callable[..., Formula]]] = {
+    "covar_pop": (("x", "y", "xy"), partial(covariance, sample=False)),
+    "covar_samp": (("x", "y", "xy"), partial(covariance, sample=True)),
+    "corr": (("x", "xx", "y", "yy", "xy"), correlation),
+    "regr_r2": (("x", "xx", "y", "yy", "xy"), determination),
+    "regr_slope": (("x", "xx", "y", "xy"), slope),
+    "regr_intercept": (("x", "xx", "y", "xy"), intercept),
+}
 
 
 def _factor(formula: Formula) -> Fraction:
