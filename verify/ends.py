@@ -173,28 +173,14 @@ class Inverted:
         constant = weights.pop(None, 0.0)
         return constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size), weights
 
-    def fits(self, low: float, high: float) -> bool:
-        """Whether an interval ends where noise does; one whose test rejects all bounds begins at the nearest one."""
-        moved = {0.0} | {self.at(edge)[0] for edge in self.limits or () if edge in (low, high)}
-        digit = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2) if low < high else 0.0
-        return any(self.end(low, digit, far) and self.end(high, -digit, far) for far in moved)
-
-    def end(self, end: float, digit: float, moved: float) -> bool:
-        """Whether noise passes an end in 5% of cases: no more often there, and as often one digit nearer."""
-        value, weights = self.at(end)
-        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
-        if not noise:
-            return False
-        step = max(size for size, _ in noise)
-        if end not in (self.limits or ()) and beyond(noise, abs(value - moved) + 1e-6 * step) > TIGHT * DOUBT:
-            return False
-        return beyond(noise, WIDE * abs(self.at(end + digit)[0] - moved) - STEPS * step) >= 0.97 * DOUBT
-
     def edge(self, outside: float, miss: float, shrink: float, steps: float) -> float:
         """The last quotient on the way to a bound beyond which noise is this often, at so much of its width."""
 
+        moved = 0.0
+
         def holds(end: float) -> bool:
             value, weights = self.at(end)
+            value -= moved
             noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
             far = shrink * abs(value) - steps * max((size for size, _ in noise), default=0.0)
             return not noise or beyond(noise, far) >= miss
@@ -205,11 +191,13 @@ class Inverted:
         )
         least, most = self.limits or (-math.inf, math.inf)
         inside = min(max(above / (below if set(self.forms[1]) <= {None} else max(below, 1.0)), least), most)
+        if not holds(inside):  # the test rejects all bounds: noise is moved to the nearest one
+            moved, _ = self.at(inside)
         step = 1e-3 * math.copysign(max(1.0, abs(inside)), outside)
         while math.isinf(outside) and abs(step) < FARTHEST and holds(inside + step):
             step *= 2
         outside = inside + step if math.isinf(outside) and abs(step) < FARTHEST else outside
-        if math.isinf(outside) or holds(outside) or not holds(inside):
+        if math.isinf(outside) or holds(outside):
             return outside
         for _ in range(50):
             near = (inside + outside) / 2

@@ -13,57 +13,51 @@ from typing import Any
 
 from ends import DOUBT, SMOOTH, STEPS, TIGHT, WIDE, beyond, short
 from measured import numbers
-from relation import Broken, Node, Open, whole
-from strategies import norms
+from relation import Broken, Node, Open
+from strategies import norms, plain
 from widths import near
 
-#: Of the lines of a strategy together, and times the numbers that are estimated; how many turns an estimate may take.
-MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 400_000, 4_000_000, 1_000
+#: Weights of a strategy times the numbers that are estimated; how many turns an estimate may take.
+MOST_WORK, MOST_TURNS = 4_000_000, 1_000
 #: What may be left over; how far others who solve the same may be off, in widths.
 LEFT, CLOSE = 1e-9, 1e-5
 
 
 def lines(told: Node) -> list[dict[int, int]]:
     """The rows of a strategy: which cells each adds up, with which weights."""
+    told = plain(told)
     kind = told["kind"]
     if kind == "stack":
         return [line for part in told["parts"] for line in lines(part)]
     if kind == "product":
         found: list[dict[int, int]] = [{0: 1}]
         for factor in told["factors"]:
-            size, own = len(norms(factor)), lines(factor)
-            pairs = product(found, own)
-            found = [{i * size + j: a * b for i, a in one.items() for j, b in two.items()} for one, two in pairs]
+            many, pairs = len(norms(factor)[0]), product(found, lines(factor))
+            found = [{i * many + j: a * b for i, a in one.items() for j, b in two.items()} for one, two in pairs]
         return found
-    if kind in ("merged", "groups"):
-        inside = lines(told["inner"]) if kind == "merged" else [{place: 1} for place in range(whole(told["count"]))]
+    if kind == "merged":
         members = defaultdict[int, list[int]](list)
         for cell, group in enumerate(numbers(told["groups"])):
             members[group].append(cell)
+        inside = lines(told["inner"])
         return [{cell: weight for group, weight in line.items() for cell in members[group]} for line in inside]
-    if kind == "matrix":
-        entries, cells = numbers(told["entries"]), told["cells"]
-        return [dict(enumerate(entries[start : start + cells])) for start in range(0, len(entries), cells)]
+    if kind == "levels":
+        size, blocks = told["size"], [(*each, at) for each in told["levels"] for at in range(0, told["size"], each[0])]
+        return [dict.fromkeys(range(at, min(at + block, size)), weight) for block, weight, at in blocks]
     if kind == "diagonal":
         return [{cell: weight} for cell, weight in enumerate(numbers(told["weights"]))]
-    size = told["size"]
-    return [
-        dict.fromkeys(range(start, min(start + block, size)), weight)
-        for block, weight in ([[1, 1]] if kind == "identity" else told["levels"])
-        for start in range(0, size, block)
-    ]
+    entries, cells = numbers(told["entries"]), told["cells"]
+    rows = (enumerate(entries[start : start + cells]) for start in range(0, len(entries), cells))
+    return [{cell: weight for cell, weight in row if weight} for row in rows]
 
 
 class LeastSquares:
     """A strategy with one law of noise on each of its numbers."""
 
     def __init__(self, strategy: Node, law: Node) -> None:
-        norms_ = norms(strategy)
-        if sum(map(len, rows := lines(strategy))) > MOST_WEIGHTS:
-            raise Open("the best estimates of so many cells are not repeated here")
-        self.law, self.lengths = law, [math.sqrt(two) for _, two in norms_]
-        self.rows = [(list(row), [weight / self.lengths[cell] for cell, weight in row.items()])
-                     for row in ({cell: weight for cell, weight in row.items() if weight} for row in rows)]  # fmt: skip
+        rows = lines(strategy)
+        self.law, self.lengths = law, [math.sqrt(two) for _, two in norms(strategy)[0]]
+        self.rows = [([*row], [weight / self.lengths[cell] for cell, weight in row.items()]) for row in rows]
         self.size = sum(len(cells) for cells, _ in self.rows)
         self.kept: dict[frozenset[int], list[float]] = {}
 

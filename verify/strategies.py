@@ -7,37 +7,51 @@ from measured import SIZES, hashed, noise_of, numbers, small
 from relation import Broken, Node, Open, whole
 
 
-def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
-    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
+def plain(told: Node) -> Node:
+    """Single cells are blocks of one, and groups are merged cells of which each is counted."""
+    if told["kind"] == "identity":
+        return {"kind": "levels", "size": told["size"], "levels": [[1, 1]]}
+    if told["kind"] == "groups":
+        return {"kind": "merged", "groups": told["groups"], "inner": {"kind": "identity", "size": told["count"]}}
+    return told
+
+
+def norms(told: Node) -> tuple[list[tuple[int, int]], int]:
+    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it.
+
+    Also how many numbers the strategy makes.
+    """
+    told = plain(told)
     kind = told["kind"]
-    if kind == "identity":
-        return [(1, 1)] * small(told["size"])
-    if kind == "groups":
-        return [(1, 1)] * len(numbers(told["groups"]))
     if kind == "levels":
-        weights = [whole(weight) for _, weight in told["levels"]]
-        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
+        weights, size = [whole(weight) for _, weight in told["levels"]], small(told["size"])
+        far = sum(map(abs, weights)), sum(weight**2 for weight in weights)
+        return [far] * size, sum(-(-size // block) for block, _ in told["levels"])
     if kind == "diagonal":
-        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
+        pairs = [(abs(weight), weight**2) for weight in numbers(told["weights"])]
+        return pairs, len(pairs)
     if kind == "matrix":
         entries, cells = numbers(told["entries"]), small(told["cells"])
         lines = [entries[place::cells] for place in range(cells)]
-        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
+        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines], len(entries) // cells
     if kind == "merged":
-        inner = [*norms(told["inner"]), (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])]
-    if kind == "stack":
-        if len(told["parts"]) > 100:
-            raise Open("a strategy with too many parts")
-        parts = [norms(part) for part in told["parts"]]
-        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
-    if kind != "product":
+        inner, count = norms(told["inner"])
+        inner = [*inner, (0, 0)]
+        return [inner[place] for place in numbers(told["groups"])], count
+    if kind not in ("stack", "product"):
         raise Open(f"an unknown kind of strategy: {kind}")
+    parts = [norms(part) for part in told["parts" if kind == "stack" else "factors"]]
+    if len(parts) > 100:
+        raise Open("a strategy with too many parts")
+    if kind == "stack":
+        cells_ = zip(*(part for part, _ in parts), strict=True)
+        added = [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in cells_]
+        return added, sum(count for _, count in parts)
     found = [(1, 1)]
-    for factor in map(norms, told["factors"]):
+    for factor, _ in parts:
         small(len(found) * len(factor))
         found = [(one * left, two * right) for one, two in found for left, right in factor]
-    return found
+    return found, prod(count for _, count in parts)
 
 
 def law_of(event: Node) -> Node:
@@ -74,9 +88,8 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
         far = [2 * (unit - unit // block) for block in blocks]
         padded = -(-size // unit) * unit
         return size, sum(padded // block for block in blocks), sum(far), sum(each**2 for each in far)
-    strategy = described(short, written)
-    columns = norms(strategy)
-    return len(columns), made(strategy), max(one for one, _ in columns), max(two for _, two in columns)
+    columns, count = norms(described(short, written))
+    return len(columns), count, max(one for one, _ in columns), max(two for _, two in columns)
 
 
 def described(short: Any, written: list[Any]) -> Node:
@@ -111,22 +124,3 @@ def shortened(strategy: Node) -> list[Any]:
     if kind == "merged":
         return [kind, numbers(strategy["groups"]), shortened(strategy["inner"])]
     return [kind, [shortened(each) for each in strategy["parts" if kind == "stack" else "factors"]]]
-
-
-def made(strategy: Node) -> int:
-    """How many numbers a strategy makes."""
-    kind = strategy["kind"]
-    if kind == "identity":
-        return int(strategy["size"])
-    if kind == "levels":
-        return sum(-(-strategy["size"] // size) for size, _ in strategy["levels"])
-    if kind == "groups":
-        return whole(strategy["count"])
-    if kind == "diagonal":
-        return len(numbers(strategy["weights"]))
-    if kind == "matrix":
-        return len(numbers(strategy["entries"])) // whole(strategy["cells"])
-    if kind == "merged":
-        return made(strategy["inner"])
-    parts = [made(each) for each in strategy["parts" if kind == "stack" else "factors"]]
-    return sum(parts) if kind == "stack" else prod(parts)
