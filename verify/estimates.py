@@ -17,8 +17,8 @@ from relation import Broken, Node, Open
 from strategies import norms, plain
 from widths import near
 
-#: Weights of a strategy times the numbers that are estimated; how many turns an estimate may take.
-MOST_WORK, MOST_TURNS = 4_000_000, 1_000
+#: Cells of a strategy, its weights times the numbers that are estimated, and how many turns an estimate may take.
+MOST_CELLS, MOST_WORK, MOST_TURNS = 20_000, 4_000_000, 1_000
 #: What may be left over; how far others who solve the same may be off, in widths.
 LEFT, CLOSE = 1e-9, 1e-5
 
@@ -55,8 +55,10 @@ class LeastSquares:
     """A strategy with one law of noise on each of its numbers."""
 
     def __init__(self, strategy: Node, law: Node) -> None:
-        rows = lines(strategy)
         self.law, self.lengths = law, [math.sqrt(two) for _, two in norms(strategy)[0]]
+        if len(self.lengths) > MOST_CELLS:
+            raise Open("the best estimates of so many cells are not repeated here")
+        rows = lines(strategy)
         self.rows = [([*row], [weight / self.lengths[cell] for cell, weight in row.items()]) for row in rows]
         self.size = sum(len(cells) for cells, _ in self.rows)
         self.kept: dict[frozenset[int], list[float]] = {}

@@ -270,11 +270,12 @@ class Formulas:
             named |= {f"low of {role}": low, f"high of {role}": max(*corners, 0)}
             for part, much in (("quarter", reach / 4), ("half", reach / 2)):
                 named |= {f"{part} of {role}": much, f"-{part} of {role}": -much}
-        grids = [self.steps_of(self.statistics[told[role]][1]) for role in ("x", "y") if role in told]
-        if one not in {UNITS.get(kind, lambda x, _: x)(x, y) for x in grids[0] for y in grids[-1]}:
-            of = self.statistics[told["x"]][1]
-            if kind not in UNITS and "column" in of and self.named.get(of["column"], {}).get("type") in NUMBERS:
-                self.other_units(one / step(self.named[of["column"]]), "mean")
+        summed = [self.statistics[told[role]][1] for role in ("x", "y") if role in told]
+        grids, rule = [self.steps_of(of) for of in summed], UNITS.get(kind, lambda x, _: x)
+        units = {rule(x, y) for x in grids[0] for y in grids[-1]}
+        if one not in units:
+            if all(self.named.get(of.get("column"), {}).get("type") in NUMBERS for of in summed):
+                self.other_units(one / units.pop(), "mean")
             raise Open("a mean in units that only the query's text explains")
         return named
 

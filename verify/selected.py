@@ -34,7 +34,9 @@ CALLED = {
 }  # fmt: skip
 AGGREGATE = set().union(*CALLED.values())
 SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-#: Aggregates that are never computed by another one, and those of a subquery.
+#: Aggregates in which one column comes before the other; those that are never computed by another one, and those of a
+#: subquery.
+ORDERED = {"regr_slope", "regr_intercept"}
 SURE = set(CALLED) - {"count", "sum"}
 INNER = {"rows": "count", "distinct": "count", "sum": "sum", "mean": "avg", "lowest": "min", "highest": "max"}
 #: Which quantile each is; those nearer to an extreme than this are moved there.
@@ -202,6 +204,11 @@ class Spoken:
                 kind, own = leaf
                 counts = kind == "count" and "distinct" not in own  # of a column: where it has a value
                 meant = {self.means(word) or word for word in own}
+                if kind in ORDERED:
+                    sides = [set(side.split()) for side in " ".join(own[2:-1]).split(" , ")]
+                    return (
+                        f"{kind} of {[sorted({self.means(word) or word for word in side} & every) for side in sides]}"
+                    )
                 return spelled(kind, meant & (every | self.nullable if counts else every), own)
 
             if shape(tree, lambda leaf: self.leaf(leaf, every)) != shape(parsed(words), leaf_of):
@@ -232,7 +239,22 @@ class Spoken:
 
     def named(self, leaf: Any) -> set[str]:
         """The columns of an aggregate: what it is of, and of its condition, but for those that a subquery computes."""
-        return {name.rpartition(".")[2].lower() for name in self.read(leaf) if "." in name or name not in self.made}
+        names = {name if "." in name or name not in self.made else self.alias(name) for name in self.read(leaf)}
+        return {name.rpartition(".")[2].lower() for name in names if name is not None}
+
+    def origin(self, name: str) -> tuple[str, Any]:
+        """How a column of a subquery is made, and of which column."""
+        kind, of = "column", name
+        while kind == "column" and of in self.made:
+            kind, of = self.made[of]
+        return kind, of
+
+    def alias(self, name: str) -> str | None:
+        """What the text calls a column of a subquery, if one word and no other column is computed as it is."""
+        kind, of = self.origin(name)
+        called = [word for word, own in self.inner.items() if len(own) == 1 and is_of(own[0], kind, of)]
+        alike = [each for each in self.made if self.origin(each) == (kind, of)]
+        return called[0] if len(called) == len(alike) == 1 else None
 
     def read(self, leaf: Any) -> set[str]:
         every = [read_of(of, more) | tested(more[-1]) for of, *more in self.statistics_of(leaf)]
@@ -240,6 +262,9 @@ class Spoken:
 
     def leaf(self, leaf: Any, every: set[str]) -> str:
         kind, (first, *_) = leaf[0], self.statistics_of(leaf)
+        if kind in ORDERED:  # of the sum of y, then of that of x
+            sides = [columns(self.statistics[leaf[place]][1]) for place in (4, 2)]
+            return f"{kind} of {[sorted(name.rpartition('.')[2].lower() for name in side) for side in sides]}"
         once = kind == "statistic" and first[0] in ("persons", "distinct")
         if kind == "statistic":
             kind = "sum" if first[0] == "sum" else "count"
@@ -283,16 +308,21 @@ class Spoken:
 
     def inside(self, name: str, words: list[str]) -> None:
         """Whether words name a column of a subquery or of a joined table that is computed as this one is."""
-        last, kind, of = name.partition(".")[2].lower(), "column", name
-        while kind == "column" and of in self.made:
-            kind, of = self.made[of]
+        last, (kind, of) = name.partition(".")[2].lower(), self.origin(name)
         candidates = [last] if last else sorted(set(words) & set(self.inner))
         known = [(self.inner.get(word) or [[word]]) for word in candidates if word in words]
-        said = [(outside(each[0]), each[0]) for each in known if len(each) == 1]
-        if any(own == [INNER.get(kind, of)] and (of is None or of.lower() in each) for own, each in said):
+        said = [each[0] for each in known if len(each) == 1]
+        if any(is_of(each, kind, of) for each in said):
             return
-        single = len(said) == len(candidates) and all(len(own) == 1 and own[0] in AGGREGATE for own, _ in said)
+        single = len(said) == len(candidates) and all(
+            len(own := outside(each)) == 1 and own[0] in AGGREGATE for each in said
+        )
         raise (Broken if single else Open)("its words in the text name no column that is computed in this way")
+
+
+def is_of(words: list[str], kind: str, of: str | None) -> bool:
+    """Whether the words of a column of a subquery say how it is made."""
+    return outside(words) == [INNER.get(kind, of)] and (of is None or of.lower() in words)
 
 
 def read_of(of: Any, more: list[Any]) -> set[str]:
