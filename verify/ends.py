@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import lru_cache
-from itertools import product
+from functools import lru_cache, partial
 from typing import Any
 
-from formulas import RULES
+from formulas import enclosed
 from measured import ratio, text
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
@@ -253,43 +252,18 @@ def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span) -> bool:
     """
     spreads = {name: math.ceil(1000 * math.sqrt(need)) for name, need in weigh(tree).items()}
 
-    def edges(part: Any, wide: bool) -> Span:
-        forms, miss = quotient(part), spreads[text(part)] / sum(spreads.values()) * DOUBT
-        assert forms is not None
+    def edges(part: Any, wide: bool) -> Span | None:
+        forms = quotient(part) if text(part) in spreads else None
+        if forms is None:
+            return None
+        miss = spreads[text(part)] / sum(spreads.values()) * DOUBT
         limits = part[2:] if part[0] == "within" else None
         loose = (0.97 * miss, WIDE, STEPS) if wide else (TIGHT * miss, 1.0, 0.0)
         own = Inverted(forms, noisy, limits)
         low, high = (own.edge(end, *loose) for end in limits or (-math.inf, math.inf))
         return low, high
 
-    def enclosed(part: Any, wide: bool) -> Span:
-        if isinstance(part, float):
-            return part, part
-        if text(part) in spreads:
-            return edges(part, wide)
-        kind, *parts = part
-        of = [enclosed(each, wide) for each in parts]
-        low, high = of[0]
-        if kind == "nullif":
-            return low, high
-        if kind == "sqrt":
-            low, high = max(low, 0.0), max(high, 0.0)
-        if kind == "abs" or (kind == "*" and parts[0] == parts[1]):
-            far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-            return (near, far) if kind == "abs" else (near**2, far**2)
-        if kind == "/":  # across 0 anything, and from 0 on without an end
-            across = of[1][0] < 0 < of[1][1] or of[1] == (0.0, 0.0)
-            least, most = of[1]
-            turned = (1 / most if most else -math.inf, 1 / least if least else math.inf)
-            of, kind = [of[0], (-math.inf, math.inf) if across else turned], "*"
-        if kind not in ("+", "-", "*"):  # it rises with its first part
-            own = [RULES[kind][1](*each) for each in zip(*of, strict=True)]
-            return own[0], own[1]
-        pairs = product(*of)
-        corners = [0.0 if kind == "*" and 0.0 in pair else RULES[kind][1](*pair) for pair in pairs]
-        return min(corners), max(corners)
-
-    (low, high), inner, outer = ends, enclosed(tree, wide=False), enclosed(tree, wide=True)
+    (low, high), (inner, outer) = ends, (enclosed(tree, partial(edges, wide=wide)) for wide in (False, True))
     if low >= high:
         return False
     digit, hair = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2), 1e-9 * max(abs(low), abs(high))

@@ -139,22 +139,32 @@ def values(tree: Any, numbers: Callable[[int], float]) -> list[float]:
 
 def bounds(tree: Any) -> Ends:
     """Between what a tree lies whatever its noisy numbers are."""
+    return enclosed(tree, lambda part: ANY if part[0] == "statistic" else None)
+
+
+def enclosed(tree: Any, ends: Callable[[Any], Ends | None]) -> Ends:
+    """Between what a tree lies, by interval arithmetic, where some of its parts lie between ends of their own."""
     if isinstance(tree, float):
         return tree, tree
+    if (own := ends(tree)) is not None:
+        return own
     kind, *parts = tree
-    if kind == "statistic":
-        return ANY
-    of = [bounds(part) for part in parts]
-    if kind == "within":
-        return max(of[0][0], of[1][0]), min(of[0][1], of[2][1])
+    of = [enclosed(part, ends) for part in parts]
+    low, high = of[0]
+    if kind == "nullif":
+        return low, high
     if kind == "sqrt":
-        return math.sqrt(max(of[0][0], 0.0)), math.sqrt(max(of[0][1], 0.0))
-    if kind not in ("+", "-", "*", "/") or (kind == "/" and of[1][0] <= 0 <= of[1][1]):
-        return ANY
-    if kind == "*" and parts[0] == parts[1]:
-        far, near = max(map(abs, of[0])), 0.0 if of[0][0] <= 0 <= of[0][1] else min(map(abs, of[0]))
-        return near**2, far**2
-    corners = [0.0 if kind == "*" and 0.0 in pair else RULES[kind][1](*pair) for pair in product(*of)]
+        of = [(max(low, 0.0), max(high, 0.0))]
+    if kind == "abs" or (kind == "*" and parts[0] == parts[1]):
+        far, near = max(abs(low), abs(high)), 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        return (near, far) if kind == "abs" else (near**2, far**2)
+    if kind == "/":  # across 0 anything, and from 0 on without an end
+        kind, (least, most) = "*", of[1]
+        turned = (1 / most if most else -math.inf, 1 / least if least else math.inf)
+        of = [of[0], ANY if least < 0 < most or least == most == 0 else turned]
+    # A function rises with its first part; it has no other that is noisy, or rises with each.
+    pairs = product(*of) if kind in "+-*" else zip(*of, strict=True)
+    corners = [0.0 if kind == "*" and 0.0 in pair else RULES[kind][1](*pair) for pair in pairs]
     return ANY if any(each != each for each in corners) else (min(corners), max(corners))
 
 
