@@ -146,14 +146,12 @@ class Estimated(Tables):
             raise Open("a condition on what is computed of several values")
         low, high, may_be_null = self.formulas.known[of["column"]]
         sides = [cell[of["column"]]] if of["column"] in cell else [(low, high + 1)] + [None] * may_be_null
-        found = [null if side is None else self.within(side, runs) for side in sides]
-        if len(set(found)) > 1:
+        found = set[bool]()
+        for side in sides:
+            first, last = side or (0, 0)
+            inside = any(low <= first and last <= high for low, high in runs)
+            outside = not any(low < last and first < high for low, high in runs)
+            found |= {null} if side is None else {inside, not outside}
+        if len(found) > 1:
             raise Open("a condition that cuts cells")
-        return found[0]
-
-    def within(self, side: tuple[int, int], runs: list[list[int]]) -> bool:
-        if any(first <= side[0] and side[1] <= last for first, last in runs):
-            return True
-        if any(first < side[1] and side[0] < last for first, last in runs):
-            raise Open("a condition that cuts cells")
-        return False
+        return found.pop()

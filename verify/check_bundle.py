@@ -53,12 +53,6 @@ STRANGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, StopIteration, MemoryError,
     AssertionError, struct.error, UnreadableTable,
 )  # fmt: skip
-#: Tables that follow from those numbers by more than a formula.
-COMPUTED = {
-    "ranges": "estimates from all of them together, by least squares, which is not repeated here",
-    "model": "rows sampled from a model that was fitted to them, and nobody's to check",
-    "batch": "estimates for each statement from all of them together, which is not repeated here",
-}
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
@@ -399,20 +393,23 @@ class Bundle:
         return found
 
     def drawn(self) -> str:
-        """The last table of what no query asked for is every number that was drawn; what else is there says why not."""
+        """The last table of what is no answer is every number that was drawn; those before it follow from these."""
         *others, last = read(self.files["data.json"])["tables"]
         names = {name: name.rpartition(".")[2] if "." in name else "0" for name in self.plan["payloads"]}
         as_drawn(last, {int(number): self.payload(name) for name, number in names.items()})
         kind, stored = self.plan["kind"], self.payload(self.plan["release"])
-        if others and (kind == "model" or not self.measured or (kind == "batch" and "answers" not in self.proof)):
-            raise Open(f"the last table is every noisy number as it was drawn; the others are {COMPUTED[kind]}")
+        drawn = "the last table is every noisy number as it was drawn"
+        if kind == "model" and others:
+            raise Open(f"{drawn}; the rows before it are sampled from a model that is not in the bundle")
+        if others and (not self.measured or (kind == "batch" and "answers" not in self.proof)):
+            raise Open(f"{drawn}; an older bundle, or one that joins a public table, does not say what others estimate")
         if kind == "batch":
             check_batch(others, self.plan, stored, self.proof["answers"], self.measured)
         elif others:
             ((content, values, _),) = self.measured
             declared = self.plan["schemas"][self.plan["table"]]["declared"]["columns"]
             check_ranges(others, stored, content, numbers(values["noisy"][0]), declared)
-        return "data.json is every noisy number as it was drawn, and the best estimates that follow from these"
+        return f"{drawn}{', and others show what follows from these' if others else ''}"
 
     def ledger(self) -> str:
         told, plan, limit = self.manifest["ledger"], self.plan, self.plan["guarantee"]

@@ -110,7 +110,10 @@ class Tables:
             except Open as problem:
                 doubt.append(str(problem))
         if left:
-            doubt.append(f"computed in a way that the proof does not tell: {', '.join(map(str, left))}")
+            names = ", ".join(map(str, left))
+            doubt.append(
+                f"not told by the proof (sums over other groups, coalesce, several releases together): {names}"
+            )
         if doubt:
             raise Open("; ".join(doubt))
         return "all numbers in data.json follow from measured noisy numbers, at most rounded; all keys are known"
