@@ -17,10 +17,15 @@ from relation import Broken, Node, Open
 from strategies import norms, plain
 from widths import near
 
-#: Cells of a strategy, its weights times the numbers that are estimated, and how many turns an estimate may take.
-MOST_CELLS, MOST_WORK, MOST_TURNS = 20_000, 4_000_000, 1_000
+#: Weights of a strategy, times the numbers that are estimated; how many turns an estimate may take.
+MOST_WEIGHTS, MOST_WORK, MOST_TURNS = 2_000_000, 4_000_000, 1_000
 #: What may be left over; how far others who solve the same may be off, in widths.
 LEFT, CLOSE = 1e-9, 1e-5
+
+
+def few(many: int) -> None:
+    if many > MOST_WEIGHTS:
+        raise Open("the best estimates of so many cells are not repeated here")
 
 
 def lines(told: Node) -> list[dict[int, int]]:
@@ -32,7 +37,9 @@ def lines(told: Node) -> list[dict[int, int]]:
     if kind == "product":
         found: list[dict[int, int]] = [{0: 1}]
         for factor in told["factors"]:
-            many, pairs = len(norms(factor)[0]), product(found, lines(factor))
+            many, own = len(norms(factor)[0]), lines(factor)
+            few(sum(map(len, found)) * sum(map(len, own)))
+            pairs = product(found, own)
             found = [{i * many + j: a * b for i, a in one.items() for j, b in two.items()} for one, two in pairs]
         return found
     if kind == "merged":
@@ -40,8 +47,10 @@ def lines(told: Node) -> list[dict[int, int]]:
         for cell, group in enumerate(numbers(told["groups"])):
             members[group].append(cell)
         inside = lines(told["inner"])
+        few(len(inside) * sum(map(len, members.values())))
         return [{cell: weight for group, weight in line.items() for cell in members[group]} for line in inside]
     if kind == "levels":
+        few(len(told["levels"]) * told["size"])
         size, blocks = told["size"], [(*each, at) for each in told["levels"] for at in range(0, told["size"], each[0])]
         return [dict.fromkeys(range(at, min(at + block, size)), weight) for block, weight, at in blocks]
     if kind == "diagonal":
@@ -56,8 +65,7 @@ class LeastSquares:
 
     def __init__(self, strategy: Node, law: Node) -> None:
         self.law, self.lengths = law, [math.sqrt(two) for _, two in norms(strategy)[0]]
-        if len(self.lengths) > MOST_CELLS:
-            raise Open("the best estimates of so many cells are not repeated here")
+        few(len(self.lengths))
         rows = lines(strategy)
         self.rows = [([*row], [weight / self.lengths[cell] for cell, weight in row.items()]) for row in rows]
         self.size = sum(len(cells) for cells, _ in self.rows)

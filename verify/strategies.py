@@ -1,6 +1,5 @@
 """Strategies: what is made of the cells of a table. How many numbers, and how far a row in each cell moves them."""
 
-from math import prod
 from typing import Any
 
 from measured import SIZES, hashed, noise_of, numbers, small
@@ -40,18 +39,19 @@ def norms(told: Node) -> tuple[list[tuple[int, int]], int]:
         return [inner[place] for place in numbers(told["groups"])], count
     if kind not in ("stack", "product"):
         raise Open(f"an unknown kind of strategy: {kind}")
-    parts = [norms(part) for part in told["parts" if kind == "stack" else "factors"]]
-    if len(parts) > 100:
+    inside = told["parts" if kind == "stack" else "factors"]
+    if len(inside) > 100:
         raise Open("a strategy with too many parts")
+    parts = map(norms, inside)
     if kind == "stack":
-        cells_ = zip(*(part for part, _ in parts), strict=True)
-        added = [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in cells_]
-        return added, sum(count for _, count in parts)
-    found = [(1, 1)]
-    for factor, _ in parts:
+        every, counts = zip(*parts, strict=True)
+        cells_ = zip(*every, strict=True)
+        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in cells_], sum(counts)
+    found, count = [(1, 1)], 1
+    for factor, many in parts:
         small(len(found) * len(factor))
-        found = [(one * left, two * right) for one, two in found for left, right in factor]
-    return found, prod(count for _, count in parts)
+        found, count = [(one * left, two * right) for one, two in found for left, right in factor], count * many
+    return found, count
 
 
 def law_of(event: Node) -> Node:

@@ -106,8 +106,7 @@ def test_a_batch_that_is_one_workload_and_joins(projects):
         assert {each.id for each in released} <= set(project.ledger.refresh().reservations)
         files = bundle_files.make_bundle(project, released[0].id)
     said = verdicts(files)
-    assert {name for name, verdict in said.items() if verdict != "proved"} == {"numbers"}
-    assert set(said.values()) == {"proved", "open"}
+    assert set(said.values()) == {"proved"}
     wider = at("steps", 0, "event", "scale", to="900/1")
     assert verdicts(signed_again(files, plan=wider, proof=wider))["sensitivity"] == "broken"
 
@@ -122,8 +121,7 @@ def test_a_batch_that_is_one_workload_and_joins(projects):
 def test_a_strategy_moves_by_its_columns(name, programs, tmp_path):
     files = programs[name]
     done = world.recheck(world.written(files, tmp_path / "out"))
-    lines = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines()[:-1]}
-    assert done.returncode == 1 and {each for each in lines if lines[each] != "proved"} == {"numbers"}, done.stdout
+    assert done.returncode == 0, done.stdout
     wider = at("steps", 0, "event", "scale", to=lambda told: f"{2 * int(told.split('/')[0])}/{told.split('/')[1]}")
     nearer = at("steps", 0, "event", "l1", to=lambda told: told // 2 or 2)
     for change in (wider, nearer, at("steps", to=[])):
@@ -141,7 +139,7 @@ def test_gaussian_noise_on_ranges_of_persons(tmp_path):
         files = bundle_files.make_bundle(project, project.ranges("stays", "nights", epsilon=0.5).release)
     event = json.loads(files["plan.json"])["steps"][0]["event"]
     assert event["kind"] == "gaussian" and event["l2_squared"] % 9 == 0
-    assert {name for name, verdict in verdicts(files).items() if verdict != "proved"} == {"numbers"}
+    assert set(verdicts(files).values()) == {"proved"}
     nearer = at("steps", 0, "event", "l2_squared", to=event["l2_squared"] // 3)
     assert verdicts(signed_again(files, plan=nearer, proof=nearer))["sensitivity"] == "broken"
 
