@@ -139,16 +139,16 @@ class Estimated(Tables):
         """Whether a condition holds of all rows of a cell, or of none; a column that does not cut has one side."""
         kind, parts = ("test", [{"column": test[0]}, test[1:]]) if isinstance(test, list) else only(test)
         if kind in ("every", "some"):
-            found = [self.holds(part, cell) for part in parts]
-            return all(found) if kind == "every" else any(found)
+            every = [self.holds(part, cell) for part in parts]
+            return all(every) if kind == "every" else any(every)
         of, (runs, null) = parts
         if "column" not in of:
             raise Open("a condition on what is computed of several values")
         low, high, may_be_null = self.formulas.known[of["column"]]
-        sides = [cell[of["column"]]] if of["column"] in cell else [(low, high + 1)] + [None] * may_be_null
+        sides: list[Any] = [cell[of["column"]]] if of["column"] in cell else [(low, high + 1), *[None] * may_be_null]
         found = set[bool]()
         for side in sides:
-            first, last = side or (0, 0)
+            first, last = (0, 0) if side is None else (side[0], side[1])
             inside = any(low <= first and last <= high for low, high in runs)
             outside = not any(low < last and first < high for low, high in runs)
             found |= {null} if side is None else {inside, not outside}

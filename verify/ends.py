@@ -7,7 +7,7 @@ large is one sum. It must be 5% but for TIGHT and WIDE: grids, discrete steps, a
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -123,10 +123,10 @@ def inverted(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
 
     It ends where the transform does, or that of a little more noise. Weights that are nearly alike count as one.
     """
-    squares = Counter[tuple[str, int]]()
+    squares = defaultdict[tuple[str, int], float](float)
     laws = {text(law): law for _, law in noise}
     for weight, law in noise:
-        squares[text(law), round(PLACES * math.log(weight))] += weight**2  # type: ignore[assignment]
+        squares[text(law), round(PLACES * math.log(weight))] += weight**2
     alike = [
         (transform(laws[law]), math.exp(place / PLACES), square / math.exp(2 * place / PLACES))
         for (law, place), square in squares.items()

@@ -281,8 +281,8 @@ class Formulas:
             for part, much in (("quarter", reach / 4), ("half", reach / 2)):
                 named |= {f"{part} of {role}": much, f"-{part} of {role}": -much}
         summed = [self.statistics[told[role]][1] for role in ("x", "y") if role in told]
-        grids, rule = [self.steps_of(of) for of in summed], UNITS.get(kind, lambda x, _: x)
-        units = {rule(x, y) for x in grids[0] for y in grids[-1]}
+        grids = [self.steps_of(of) for of in summed]
+        units = {UNITS[kind](x, y) if kind in UNITS else x for x in grids[0] for y in grids[-1]}
         if one not in units:
             if all(self.named.get(of.get("column"), {}).get("type") in NUMBERS for of in summed):
                 self.other_units(one / units.pop(), "mean")
