@@ -137,7 +137,7 @@ class Estimated(Tables):
 
     def holds(self, test: Any, cell: Node) -> bool:
         """Whether a condition holds of all rows of a cell, or of none; a column that does not cut has one side."""
-        kind, parts = ("test", [{"column": test[0]}, test[1:]]) if isinstance(test, list) else only(test)
+        kind, parts = only({"test": [{"column": test[0]}, test[1:]]} if isinstance(test, list) else test)
         if kind in ("every", "some"):
             every = [self.holds(part, cell) for part in parts]
             return all(every) if kind == "every" else any(every)
