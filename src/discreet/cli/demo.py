@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import Command, Flag, Message, UsageError
-from discreet.samples.clinic import CLINIC
-from discreet.samples.sample_data import write_sample
+from discreet.lab.samples.clinic import CLINIC
+from discreet.lab.samples.sample_data import write_sample
 
 PROJECT = """[project]
 ledger = "sqlite:///.discreet/ledger.db"
