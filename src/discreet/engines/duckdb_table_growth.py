@@ -43,7 +43,7 @@ from discreet.engines.duckdb_declared_table import (
 from discreet.engines.duckdb_person_path import OwnedRows, PersonPath, prepare_owned_rows
 from discreet.engines.duckdb_person_table import create_candidates, create_kept, disagree_sql, write_side_file
 from discreet.engines.engine import DeclarationOutcome
-from discreet.engines.file_source import FileSource
+from discreet.engines.file_source import FileSource, stamp_of
 from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE
@@ -290,8 +290,6 @@ class _GrowingPersonTable:
 @contextmanager
 def unchanged_since(files: tuple[Path, ...], stamps: tuple[tuple[int, int, int], ...]) -> Iterator[None]:
     """Whatever is made within is made while these files are as they were when they were compared."""
-    from discreet.engines.file_source import stamp_of
-
     if stamp_of(files) != stamps:
         raise CannotExtend
     yield
