@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 from typing import Any
 
 from discreet import exact
@@ -118,8 +119,6 @@ def _factor(formula: Formula) -> Fraction:
 
 
 def _root(number: int) -> int:
-    from math import isqrt
-
     return max(1, isqrt(number))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+import discreet
 from discreet import exact
 from discreet.engines.stop_signal import StopSignal, stoppable_by
 from discreet.errors import DiscreetError
@@ -94,8 +95,6 @@ def retry_hint(words: list[str]) -> str:
 
 def _charges_in_ledger(folder: Path, receipts: list[str], words: list[str]) -> str:
     """Which of the charges that were asked for the ledger holds, and what the same command would do."""
-    import discreet
-
     without = " without --fresh" if "--fresh" in words else ""
     project = discreet.open(folder)
     state = project.ledger.refresh()

@@ -20,7 +20,6 @@ from discreet.cli.attacks import attack_app
 from discreet.cli.audit_group import audit_app
 from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
-from discreet.cli.called_verb import app_for
 from discreet.cli.check import check
 from discreet.cli.describe import describe
 from discreet.cli.flags import HERE, Ignored, Json
@@ -43,7 +42,7 @@ from discreet.cli.serve import serve
 from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
-from discreet.cli.verb_app import VerbApp
+from discreet.cli.verb_app import VerbApp, app_for
 from discreet.errors import BudgetExceeded, Command, DiscreetError, Flag, Message, Refused, UsageError
 from discreet.ledger.receipts import collect_receipts
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import discreet
 from discreet.cli import standard_streams, terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
@@ -51,7 +52,6 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Create a project folder: discreet.toml and an empty ledger."""
-    import discreet
     from discreet.schema.project_file import NAME
 
     if again:
@@ -139,7 +139,6 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml. On a terminal, ask first."""
-    import discreet
     from discreet.cli.add_talk import AddTalk, ask_sheet, can_talk
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
@@ -274,7 +273,6 @@ def refresh(
     as_json: Json = False,
 ) -> None:
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
-    import discreet
     from discreet.schema.address import engine_kind
     from discreet.schema.column import short_year_notes
 
@@ -360,8 +358,6 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove a table before the first answer about its people. Its source file stays. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     table = opened_project.versions.removable_table(table)
     confirm(
@@ -381,8 +377,6 @@ def retire(
     as_json: Json = False,
 ) -> None:
     """Take a table out of use: delete its declaration and stored rows, and keep its releases. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     table = opened_project.versions.retirable_table(table)
     confirm(
@@ -403,8 +397,6 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Erase a person from a table and from tables that refer to it. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     opened_project.versions.erasure.refuse_forgetting(table, person)
     confirm(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_overwriting, refuse_unwritable_output, refuse_unwritable_path
-from discreet.errors import Flag, Message, UsageError
+from discreet.errors import Flag, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -56,9 +57,6 @@ class TablesTarget:
         return files
 
     def _project(self) -> Project | None:
-        import discreet
-        from discreet.errors import ProjectError
-
         try:
             return discreet.open(self.project)
         except ProjectError:

@@ -15,7 +15,7 @@ Because: a row's codes come from the row (`declare`), its persons from `through`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,17 +25,14 @@ import duckdb
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from discreet.engines import duckdb_declared_table
-from discreet.engines.declared_table_sql import RowSelection, select_sql
 from discreet.engines.dominant_person import find_dominant_person
-from discreet.engines.duckdb_conversion import DuckDBKind
 from discreet.engines.duckdb_declared_table import (
     DeclarationTally,
     retry_single_threaded,
     stored_columns,
     translate_read_errors,
 )
-from discreet.engines.duckdb_person_path import PersonPath, build_person_path
+from discreet.engines.duckdb_person_path import OwnedRows, PersonPath, prepare_owned_rows
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import digest_sql, hmac_pads, secret_sql, tag_sql
@@ -54,14 +51,11 @@ def declare_persons(
         stream, beside = stack.enter_context(new_pair(target))
         for source in chain:
             stack.enter_context(source.ensure_unchanged())
-        values, kinds = duckdb_declared_table.prepare_source(cursor, ownership.schema, chain[0])
         owned = _DuckDBPersonTable(
             cursor=cursor,
             ownership=ownership,
             source=chain[0],
-            values=values,
-            kinds=kinds,
-            reach=build_person_path(cursor, ownership, chain),
+            owned_rows=prepare_owned_rows(cursor, ownership, chain),
         )
         owned.group()
         owned.rank()
@@ -76,9 +70,11 @@ class _DuckDBPersonTable:
     cursor: duckdb.DuckDBPyConnection
     ownership: Ownership
     source: FileSource
-    values: list[str]
-    kinds: list[DuckDBKind]
-    reach: PersonPath
+    owned_rows: OwnedRows
+
+    @property
+    def reach(self) -> PersonPath:
+        return self.owned_rows.reach
 
     def group(self) -> None:
         """Everybody who has a row: number, tag, rows; whether forgotten; whether `apart`, to be ranked."""
@@ -91,7 +87,7 @@ class _DuckDBPersonTable:
         apart = " OR ".join([f"count(*) > {limit}", *(disagree_sql(f"stored_{place}") for place in constants)])
 
         def make(rows: str) -> None:
-            coded = self._coded(
+            coded = self.owned_rows.sql(
                 rows, beside=self.reach.key_columns(), where=self.reach.has_person_sql(), places=constants
             )
             self.cursor.execute(
@@ -116,7 +112,7 @@ class _DuckDBPersonTable:
 
         def make(rows: str) -> None:
             beside = {"person": "CAST(apart.number AS INTEGER)", "secret": "apart.secret"}
-            create_candidates(self.cursor, self.ownership, self._coded(rows, join="JOIN apart", beside=beside))
+            create_candidates(self.cursor, self.ownership, self.owned_rows.sql(rows, join="JOIN apart", beside=beside))
 
         retry_single_threaded(self.source, make)
         create_kept(self.cursor, self.ownership)
@@ -155,7 +151,7 @@ class _DuckDBPersonTable:
         schema = self.ownership.schema
         beside = {"person": "CAST(persons.number AS INTEGER)", "apart": "persons.apart"}
         where = "persons.forgotten IS NOT TRUE"
-        others = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
+        others = self.owned_rows.sql(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
         tally, written = DeclarationTally(schema), 0
 
         def stored() -> Iterator[Any]:
@@ -175,27 +171,6 @@ class _DuckDBPersonTable:
             yield stored_columns(batch.filter(pc.invert(batch.column("apart"))), self.ownership.schema)
         for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
             yield stored_columns(batch, self.ownership.schema)
-
-    def _coded(
-        self,
-        rows: str,
-        *,
-        beside: Mapping[str, str],
-        join: str | None = None,
-        where: str = "true",
-        places: tuple[int, ...] | None = None,
-        with_counts: bool = False,
-    ) -> str:
-        """The source's rows in codes, joined to persons, where told to, by their keys."""
-        joins = [*self.reach.joins, *([f"{join} ON {self.reach.same_person_sql(join.split()[-1])}"] if join else [])]
-        return select_sql(
-            self.ownership.schema,
-            self.values,
-            self.kinds,
-            source=rows,
-            forms=duckdb_declared_table.FORMS,
-            selection=RowSelection(joins=joins, beside=beside, where=where, places=places, with_counts=with_counts),
-        )
 
 
 def create_candidates(cursor: duckdb.DuckDBPyConnection, ownership: Ownership, coded: str) -> None:

@@ -32,9 +32,9 @@ from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
 from discreet.engines.person_keys import MARK
 from discreet.errors import DiscreetError, LedgerFault, QueryFailed
-from discreet.kernel.charge_request import charge_request
 from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
+from discreet.kernel.priced_charge import priced_charge
 from discreet.kernel.table_origin import TableOrigin
 from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
 from discreet.ledger.charge_request import UNNAMED, Asker
@@ -42,8 +42,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.floored_ladder import AnyLadder
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.threshold import KeyThreshold, most_common
 from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import Cells, DiscoveredAxis
@@ -53,7 +53,7 @@ from discreet.schema.edge_table import version_engine
 from discreet.schema.schema import Table
 from discreet.timing import wait_until_due
 
-__all__ = ["Curator", "TableOrigin", "Version", "charge_request"]
+__all__ = ["Curator", "TableOrigin", "Version", "priced_charge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ class Curator:
         """
         tables = self.tables(price, versions, publics or {})
         stop_signal.check_stop()
-        charge = self.ledger.charge(charge_request(price, versions, asker))
+        charge = self.ledger.charge(priced_charge(price, versions, asker))
         is_over = True  # what fails or is stopped stays paid; see `ledger/charge_lock`
         try:
             with deadline.watch_deadline() as time_over:

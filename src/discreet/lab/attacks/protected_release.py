@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+import discreet
 from discreet import exact
 from discreet.lab.evidence import DOUBT, clopper_pearson, percent
 from discreet.ledger.filesystem import use_state_folder
@@ -85,8 +86,6 @@ def noisy_counts(table: pa.Table, domains: Mapping[str, Sequence[str]], *, epsil
         declared, not read from the table.
     """
     import pyarrow.parquet
-
-    import discreet
 
     names = ", ".join(domains)
     with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, use_state_folder(Path(name) / "state"):

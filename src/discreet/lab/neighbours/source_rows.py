@@ -6,12 +6,10 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from discreet.schema.schema import Schema, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row = tuple[object, ...]
 
@@ -42,15 +40,11 @@ class SourceRows:
 
     def arrow(self) -> pa.Table:
         """The rows of a Parquet file."""
-        import pyarrow as pa
-
         arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types or ())]
         return pa.Table.from_arrays(arrays, names=list(self.names))
 
     def typed(self) -> SourceRows:
         """A CSV's texts as typed ones: an empty field is NULL."""
-        import pyarrow as pa
-
         if self.types is not None:
             return self
         rows = tuple(tuple(None if cell in ("", None) else str(cell) for cell in row) for row in self.rows)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.samples.invented_names import FAMILY, GIVEN
+from discreet.lab.samples.invented_names import FAMILY, GIVEN
 
 if TYPE_CHECKING:
     import pyarrow as pa

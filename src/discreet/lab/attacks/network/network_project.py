@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import discreet
 from discreet import exact
 from discreet.lab.attacks.network.graphs import SmallGraph
 from discreet.ledger.filesystem import use_state_folder
@@ -26,8 +27,6 @@ def open_network_project(
     limit: a person is protected with so many links; without it, a link is. places: of each person, for everybody to
     know.
     """
-    import discreet
-
     with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()
