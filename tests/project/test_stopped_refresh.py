@@ -13,11 +13,11 @@ import pytest
 import discreet
 import made_tables
 from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, unpacking
-from discreet.engines.stop_signal import Stopped, StopSignal, stoppable_by, until_stopped
+from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
 from discreet.errors import LedgerFault
 from discreet.kernel.curator import Curator
 from discreet.ledger.ledger import Ledger
-from discreet.project.versions import MakingStopped, Versions
+from discreet.project.versions import Versions
 
 COUNT = "SELECT count(*) AS n FROM visits"
 

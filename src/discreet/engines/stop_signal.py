@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TypeVar
 
-from discreet.errors import QueryFailed, UsageError
+from discreet.errors import Command, Message, QueryFailed, UsageError
 
 Item = TypeVar("Item")
 
@@ -35,6 +35,16 @@ class Stopped(UsageError):
 
     def __init__(self) -> None:
         super().__init__("stopped before anything was charged", hint="run it again when you want the answer")
+
+
+class MakingStopped(Stopped):
+    """Stopped before a new version was entered, so that the one before stays in use. `in_use`: its number, if any."""
+
+    def __init__(self, table: str, *, in_use: int | None) -> None:
+        super().__init__()
+        stands = "it has none yet" if in_use is None else f"version {in_use} is still in use"
+        self.reason = f"stopped: no new version of {table!r} was made; {stands}"
+        self.hint = Message("run ", Command("refresh", table), " when you want one")
 
 
 class StoppedHalfway(QueryFailed):

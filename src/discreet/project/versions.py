@@ -58,16 +58,6 @@ class RemovalReport:
     missing: tuple[str, ...] = ()
 
 
-class MakingStopped(stop_signal.Stopped):
-    """Stopped before a new version was entered, so that the one before stays in use. `in_use`: its number, if any."""
-
-    def __init__(self, table: str, *, in_use: int | None) -> None:
-        super().__init__()
-        stands = "it has none yet" if in_use is None else f"version {in_use} is still in use"
-        self.reason = f"stopped: no new version of {table!r} was made; {stands}"
-        self.hint = Message("run ", Command("refresh", table), " when you want one")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Versions:
     """The versions of the tables that `file` declares. Public tables have none: they are read as they are."""
@@ -167,7 +157,7 @@ class Versions:
         version, so on a needless one every question would be charged again. `force` makes one in any case, from all of
         the source; else, where files were only added, it builds on the newest version: see `version_growth`.
 
-        It can be stopped until the version is entered (`Curator.make`), and says so as `MakingStopped`.
+        It can be stopped until the version is entered (`Curator.make`), and says so as `stop_signal.MakingStopped`.
         """
         try:
             with stop_signal.orderly():
@@ -183,10 +173,10 @@ class Versions:
                 self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
             return self.newest(name).number, making
 
-    def stopped(self, name: str) -> MakingStopped:
+    def stopped(self, name: str) -> stop_signal.MakingStopped:
         """What becomes of a table whose new version is not made because somebody stopped it."""
         versions = self.ledger.refresh().versions.get(self.file.table(name).name)
-        return MakingStopped(self.file.table(name).name, in_use=max(versions) if versions else None)
+        return stop_signal.MakingStopped(self.file.table(name).name, in_use=max(versions) if versions else None)
 
     def _correct(self, table: Table) -> None:
         """Apply what the file says of a table's population and limit, where the ledger lets both be corrected.
