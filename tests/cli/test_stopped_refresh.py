@@ -91,7 +91,7 @@ def test_ctrl_c_leaves_the_version_before(project, step):
     before = stored(project)
     done = press(project, STEPS[step])
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr.splitlines()[-1] == "stopped: no new version of 'visits' was made; version 1 is still in use"
+    assert done.stderr.splitlines()[-1] == "stopped, so no new version of 'visits' was made; version 1 is still in use"
     assert "Traceback" not in done.stderr
     assert stored(project) == before and newest(project) == 1
     assert discreet.open(project.folder).refresh("visits")[0] == 2
@@ -135,5 +135,5 @@ def test_ctrl_c_inside_a_statement_that_does_not_end(project):
     finally:
         process.kill()
     assert process.returncode == 130
-    assert stderr.splitlines()[-1] == "stopped: no new version of 'visits' was made; version 1 is still in use"
+    assert stderr.splitlines()[-1] == "stopped, so no new version of 'visits' was made; version 1 is still in use"
     assert stored(project) == before and newest(project) == 1

@@ -126,7 +126,7 @@ def stopped_everywhere(project, unchanged):
             try:
                 version, _ = project.refresh("visits")
             except MakingStopped as problem:
-                assert problem.reason == "stopped: no new version of 'visits' was made; version 1 is still in use"
+                assert problem.reason == "stopped, so no new version of 'visits' was made; version 1 is still in use"
                 assert (stored(project), len(list(project.ledger.entries()))) == before, last
                 unchanged()
     assert (version, stop.looks) == (2, last - 1)
@@ -162,7 +162,7 @@ def test_a_first_version_is_stopped_too(tmp_path):
     stop = LateStop(4)
     with stoppable_by(stop), pytest.raises(MakingStopped) as stopped:
         project.refresh("visits")
-    assert stopped.value.reason == "stopped: no new version of 'visits' was made; it has none yet"
+    assert stopped.value.reason == "stopped, so no new version of 'visits' was made; it has none yet"
     assert stored(project) == {} and "visits" not in project.ledger.refresh().versions
     assert project.refresh("visits")[0] == 1
 

@@ -43,7 +43,7 @@ class MakingStopped(Stopped):
     def __init__(self, table: str, *, in_use: int | None) -> None:
         super().__init__()
         stands = "it has none yet" if in_use is None else f"version {in_use} is still in use"
-        self.reason = f"stopped: no new version of {table!r} was made; {stands}"
+        self.reason = f"stopped, so no new version of {table!r} was made; {stands}"
         self.hint = Message("run ", Command("refresh", table), " when you want one")
 
 
