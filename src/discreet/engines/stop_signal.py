@@ -182,7 +182,7 @@ def is_stop_requested() -> bool:
 def check_stop() -> None:
     """Refuse to go on where this thread's stop was pulled. For the moment before a charge."""
     if is_stop_requested():
-        raise Stopped
+        raise Stopped from None  # not after what an engine said: its own words may hold a cell
 
 
 def until_stopped(items: Iterable[Item]) -> Iterator[Item]:
