@@ -43,6 +43,7 @@ from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
 from discreet.cli.verb_app import VerbApp, app_for
+from discreet.engines.stop_signal import MakingStopped
 from discreet.errors import BudgetExceeded, Command, DiscreetError, Flag, Message, Refused, UsageError
 from discreet.ledger.receipts import collect_receipts
 
@@ -169,6 +170,9 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
         charges = interruption.charges_line(words, receipts)
         standard_streams.print_stderr(f"{problem.reason}{charges}\n  try: {interruption.retry_hint(words)}")
         return problem.exit_code
+    except MakingStopped as problem:
+        standard_streams.print_stderr(problem.reason)
+        return STOPPED
     except DiscreetError as problem:
         terminal.print_failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
@@ -208,6 +212,8 @@ def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
         return app_for(app, words)(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
     except SystemExit as ended:  # of shell completion, which has printed everything
         return ended.code
+    except MakingStopped:
+        raise
     except Exception:
         if stop.is_requested:
             return STOPPED

@@ -4,6 +4,7 @@ it from its source, `remove` takes a table away, `forget` erases a person.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import discreet
-from discreet.cli import standard_streams, terminal
+from discreet.cli import interruption, standard_streams, terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.engines.stop_signal import is_stop_requested, unstoppable
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.project.version_notes import (
     cause_notes,
@@ -288,35 +290,40 @@ def refresh(
         engine = opened_project.table(table).engine
         is_unknown = not force and opened_project.is_up_to_date(table) is None
         version, making = opened_project.refresh(table, force=force)
-    corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
-    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
-    differences = opened_project.warnings(table)
-    if making is None:
-        data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
-    else:
-        if is_unknown:
-            terminal.print_notes([unknown_change_note(engine_kind(engine))])
-        charges = opened_project.ledger.refresh().charges.values()
-        name = opened_project.table(table).name
-        answered = any(charge.table == name and charge.version < version for charge in charges)
-        declared = opened_project.table(table)
-        causes = cause_notes(opened_project, declared, making)
-        data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
-    lines = [text, *(f"  {note}" for note in corrected)]
-    terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
-    if making is None:
-        terminal.print_notes([*differences, *edited])
-        return
-    settled = _settled_notes(opened_project, table) if version == 1 else []
-    terminal.print_notes(
-        [
-            *encoding_notes(opened_project, opened_project.table(table)),
-            *short_year_notes(opened_project.table(table).schema.columns),
-            *differences,
-            *edited,
-            *settled,
-        ]
-    )
+    stands = f"version {version} of {opened_project.table(table).name!r} {'was made and ' if making else ''}is in use"
+    is_too_late = making is not None and is_stop_requested()
+    if is_too_late:
+        terminal.print_notes([f"Ctrl-C came too late: {stands}"])
+    with interruption.say_what_stands(stands), unstoppable() if is_too_late else nullcontext():
+        corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
+        edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+        differences = opened_project.warnings(table)
+        if making is None:
+            data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
+        else:
+            if is_unknown:
+                terminal.print_notes([unknown_change_note(engine_kind(engine))])
+            charges = opened_project.ledger.refresh().charges.values()
+            name = opened_project.table(table).name
+            answered = any(charge.table == name and charge.version < version for charge in charges)
+            declared = opened_project.table(table)
+            causes = cause_notes(opened_project, declared, making)
+            data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
+        lines = [text, *(f"  {note}" for note in corrected)]
+        terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
+        if making is None:
+            terminal.print_notes([*differences, *edited])
+            return
+        settled = _settled_notes(opened_project, table) if version == 1 else []
+        terminal.print_notes(
+            [
+                *encoding_notes(opened_project, opened_project.table(table)),
+                *short_year_notes(opened_project.table(table).schema.columns),
+                *differences,
+                *edited,
+                *settled,
+            ]
+        )
 
 
 def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:

@@ -38,6 +38,7 @@ from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import digest_sql, hmac_pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
+from discreet.engines.stop_signal import until_stopped
 from discreet.engines.table_file import arrow_schema, new_pair, persons_schema
 from discreet.schema.column import TextColumn
 
@@ -165,11 +166,11 @@ class _DuckDBPersonTable:
 
     def _kept(self, others: str, tally: DeclarationTally) -> Iterator[Any]:
         """The stored rows, batch by batch."""
-        for batch in self.cursor.sql(others).to_arrow_reader(ROWS_AT_ONCE):
+        for batch in until_stopped(self.cursor.sql(others).to_arrow_reader(ROWS_AT_ONCE)):
             tally.count(batch)
             # NULL, where nobody owns the row, is neither.
             yield stored_columns(batch.filter(pc.invert(batch.column("apart"))), self.ownership.schema)
-        for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
+        for batch in until_stopped(self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE)):
             yield stored_columns(batch, self.ownership.schema)
 
 
@@ -224,7 +225,7 @@ def _stored(ownership: Ownership) -> tuple[list[str], dict[str, bool], list[str]
 def write_side_file(cursor: duckdb.DuckDBPyConnection, sql: str, stream: BinaryIO) -> None:
     """Write the number, the tag and the rows of each person."""
     with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
-        for batch in cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+        for batch in until_stopped(cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE)):
             writer.write_batch(batch.cast(persons_schema()))
 
 

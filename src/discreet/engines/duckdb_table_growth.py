@@ -47,6 +47,7 @@ from discreet.engines.file_source import FileSource, stamp_of
 from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.engines.table_file import PERSON, new_file, new_pair, persons_file
 from discreet.schema.schema import Schema, Table
 from discreet.sql.dialect import identifier, text_literal
@@ -126,6 +127,7 @@ def extend_persons(
         growing.read_earlier_persons()
         growing.group()
         tally = growing.gather()
+        check_stop()
         growing.rank()
         growing.count_everybody()
         write_side_file(cursor, "FROM everybody", beside)
@@ -300,7 +302,7 @@ def unchanged_since(files: tuple[Path, ...], stamps: tuple[tuple[int, int, int],
 def _tally(cursor: duckdb.DuckDBPyConnection, schema: Schema) -> DeclarationTally:
     """What the owner is told of the added rows."""
     tally = DeclarationTally(schema)
-    for batch in cursor.sql("FROM added").to_arrow_reader(ROWS_AT_ONCE):
+    for batch in until_stopped(cursor.sql("FROM added").to_arrow_reader(ROWS_AT_ONCE)):
         tally.count(batch)
     return tally
 

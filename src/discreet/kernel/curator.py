@@ -81,7 +81,15 @@ class Curator:
         `number`: refused if it is not the next one.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
+
+        Guarantee: a stop that is pulled before this thread last looks for it enters nothing, and what was made is
+            dropped; one that comes later changes nothing: the version is entered. A table that a version names is
+            never dropped.
+        Because: the last look stands before the first entry, and nothing between looks again. What an engine raises
+            where it was interrupted ends the making like any other failure. Whatever fails while the version is
+            entered, the ledger is read again before its table goes, for it may have been entered all the same.
         """
+        stop_signal.check_stop()
         engine = self.engine.at(version_engine(table))
         name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
@@ -93,25 +101,36 @@ class Curator:
             making = origin.make(
                 engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
             )
+        except Exception:
+            stop_signal.check_stop()  # an engine that is interrupted says only that it failed
+            raise
         finally:
             wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
         try:
+            source = origin.confirm(dict(source))
             check_in_time(name)
+            stop_signal.check_stop()
             self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
             self.ledger.add_version(
                 table.name,
                 population=table.population,
                 schema=dict(schema),
-                source=origin.confirm(dict(source)),
+                source=source,
                 file=name,
                 number=number,
                 forgotten=None if keys is None else (origin.whose, forgotten),
             )
         except BaseException:
-            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `orphaned_tables` looks after it
-                engine.drop(target)
+            with suppress(DiscreetError, OSError), stop_signal.unstoppable():
+                if not self._is_entered(name):  # what stays no ledger names, and `orphaned_tables` looks after it
+                    engine.drop(target)
             raise
         return making
+
+    def _is_entered(self, name: str) -> bool:
+        """Whether the ledger has a version of this name."""
+        versions = self.ledger.refresh().versions.values()
+        return any(version.file == name for made in versions for version in made.values())
 
     def measure(
         self,
