@@ -56,12 +56,15 @@ class Tape:
 
     earlier: Tape | None = None
     draws: list[Draw] = field(default_factory=list)
-    charges: list[tuple[str, int, Region, Loss]] = field(default_factory=list)
+    charges: list[tuple[str, Region, Loss]] = field(default_factory=list)
     losses: list[PaidDraw] = field(default_factory=list)
     depth: int = 0
+    #: What a check said inside a draw: whoever draws hides it.
+    problems: list[AssertionError] = field(default_factory=list)
 
     @contextmanager
     def running(self):
+        """Every draw and charge of what is done now is kept. Raises what the checks say."""
         with ExitStack() as stack:
             for kind, name in (
                 (DiscreteLaplace, "add_noise"),
@@ -74,12 +77,28 @@ class Tape:
                 stack.enter_context(mock.patch.object(kind, name, self._watched(getattr(kind, name))))
             stack.enter_context(mock.patch.object(Curator, "_discover", self._discovering(Curator._discover)))
             stack.enter_context(mock.patch.object(Ledger, "charge", self._charging(Ledger.charge)))
-            yield self
+            try:
+                yield
+            finally:
+                if self.problems:
+                    raise self.problems[0]
+
+    def _keeping(self, draw: Callable[..., Any]) -> Callable[..., Any]:
+        def kept(*given: Any, **named: Any) -> Any:
+            try:
+                return draw(*given, **named)
+            except AssertionError as problem:
+                self.problems.append(problem)
+                raise
+
+        return kept
 
     def _charging(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def charge(ledger: Ledger, request: Any) -> Any:
+            before = ledger.refresh().seq
             made = real(ledger, request)
-            self.charges.append((request.table, request.version, request.region, events.loss(request.event)))
+            if made.seq > before:  # else a reservation that goes on
+                self.charges.append((request.table, request.region, events.loss(request.event)))
             return made
 
         return charge
@@ -96,7 +115,7 @@ class Tape:
             self._keep(Draw(mechanism=mechanism, said=said, exact=np.array(exact, dtype=object), output=output))
             return output, event
 
-        return draw
+        return self._keeping(draw)
 
     def _discovering(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def discover(curator: Curator, step: Any, price: Any, tables: Any) -> Any:
@@ -113,7 +132,7 @@ class Tape:
             self._keep(Draw(mechanism=step.mechanism, said=(step.keys,), exact=exact, output=output))
             return output
 
-        return discover
+        return self._keeping(discover)
 
     def _output(self, mechanism: Any, said: tuple[Any, ...]) -> Draw:
         assert self.earlier is not None

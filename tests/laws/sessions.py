@@ -6,7 +6,6 @@ Two tables of persons with dates, which groups by several periods cut in several
 from __future__ import annotations
 
 import csv
-import os
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -26,14 +25,15 @@ accounting = "{accounting}"
 source = "visits.csv"
 population = "c"
 person = "who"
-rows_per_person = 4
+rows_per_person = 6
 [tables.visits.columns]
-day = {{ type = "date", low = 2023-11-20, high = 2024-03-10 }}
+day = {{ type = "date", low = 2023-11-20, high = 2024-06-30 }}
 ward = {{ type = "category", values = ["a", "b", "c"] }}
 sex = {{ type = "category", values = ["F", "M"], constant = true, closed = true }}
 age = {{ type = "integer", low = 10, high = 19, constant = true }}
 cost = {{ type = "integer", low = -7, high = 24 }}
 note = {{ type = "text" }}
+hours = {{ type = "integer" }}
 [tables.bills]
 source = "bills.csv"
 population = "c"
@@ -49,16 +49,17 @@ public = true
 name = {{ type = "text" }}
 beds = {{ type = "integer" }}
 """
-HEADS = {"visits": ["who", "day", "ward", "sex", "age", "cost", "note"], "bills": ["who", "due", "fee"]}
+HEADS = {"visits": ["who", "day", "ward", "sex", "age", "cost", "note", "hours"], "bills": ["who", "due", "fee"]}
 WARDS = [("a", 3), ("b", -1), ("b", 2), ("z", 1)]
 #: Budgets that no session exhausts, by the accounting that is checked.
 BUDGETS = {"pure": "{ epsilon = 1000 }", "zcdp": "{ epsilon = 90000, delta = 1e-2 }", "renyi": "{ epsilon = 90000, delta = 1e-2 }"}
+FIRST = date(2023, 11, 20)
 PERIODS = ("year", "quarter", "month", "week")
 
 
 @dataclass(kw_only=True)
 class People:
-    """Persons with up to seven rows, and one of them, who may be gone: in few periods with many rows, or in many."""
+    """Persons with up to eight rows, and one of them, who may be gone: as a rule with as many as count, in few periods or many."""
 
     random: Random
     gone: str = "p0"
@@ -68,35 +69,41 @@ class People:
 
     def __post_init__(self) -> None:
         for person in range(7):
-            self._add(f"p{person}", most=4 if person == 0 else 7)
+            self._add(f"p{person}", is_loud=person == 0 and self.random.random() < 0.8)
 
-    def _add(self, who: str, *, most: int) -> None:
+    def _add(self, who: str, *, is_loud: bool) -> None:
         draw = self.random
         sex, age = draw.choice("FM"), draw.choice([None, *range(10, 20)])
         if who == self.gone:
             self.record = {"sex": "FM".index(sex), "age": age}
-        first = date(2023, 11, 20) + timedelta(draw.randrange(112))
-        apart = draw.choice([0, 1, 7, 15, 31])
-        for turn in range(draw.randint(1, most) if who != self.gone or draw.random() < 0.3 else most):
-            day = first + timedelta(apart * turn)
-            day = min(day, date(2024, 3, 10)) if draw.random() < 0.9 else None
-            row = (day, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, draw.choice([None, -7, 24, *range(-9, 26)]))
-            self.rows["visits"].append((who, *row, draw.choice("uvw")))
-        for _ in range(draw.randint(0, 4)):
+        count = 6 if is_loud else draw.randint(1, 8)
+        first, apart = FIRST + timedelta(draw.randrange(50)), draw.choice([0, 1, 7, 31, 31])
+        days = [first + timedelta(apart * turn) for turn in range(count)]
+        costs = [draw.choice([None, -7, 24, *range(-9, 26)]) for _ in days]
+        if is_loud and draw.random() < 0.5:
+            costs = draw.sample(range(-7, 25, 4), count)
+        missing = 0.0 if is_loud and draw.random() < 0.7 else 0.1
+        for day, cost in zip(days, costs, strict=True):
+            shown = None if draw.random() < missing else day
+            self.rows["visits"].append((who, shown, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, cost, draw.choice("uvw"), draw.choice([None, 2, 40])))
+        for _ in range(3 if is_loud else draw.randint(0, 4)):
             due = date(2024, 1, 1) + timedelta(draw.randrange(60))
-            self.rows["bills"].append((who, draw.choice([None, due]), draw.choice([None, *range(-2, 4)])))
+            self.rows["bills"].append((who, draw.choice([None, due, due]), draw.choice([None, *range(-2, 4)])))
 
-    def lay(self, folder: Path, accounting: str, *, without: str | None, seed: int) -> discreet.Project:
-        """A project of them, whose rows stand in an order of their own; the same persons have the same tags in each."""
-        folder.mkdir()
+    def write(self, folder: Path, without: str | None) -> None:
+        """Their tables; in an order of its own where somebody is missing."""
         for name, rows in self.rows.items():
             kept = [row for row in rows if row[0] != without]
-            Random(f"{seed} {without}").shuffle(kept)
+            Random(f"{len(rows)} {without}").shuffle(kept)
             _write(folder / f"{name}.csv", HEADS[name], kept)
         _write(folder / "wards.csv", ["name", "beds"], WARDS)
-        (folder / "discreet.toml").write_text(DECLARED.format(budget=BUDGETS[accounting], accounting=accounting))
-        discreet.init(folder)
-        return discreet.open(folder)
+
+    def grow(self, draw: Random) -> None:
+        """Another row of somebody, and somebody new."""
+        for who in (self.gone, draw.choice(["p1", "p2"]), f"p{len(self.rows['visits']) + 90}"):
+            day, age = FIRST + timedelta(draw.randrange(200)), self.record["age"]
+            sex = "FM"[self.record["sex"] or 0] if who == self.gone else "F"
+            self.rows["visits"].append((who, day, "b", sex, age, draw.randrange(-7, 25), "u", 3))
 
 
 def _write(path: Path, head: list[str], rows: list[tuple[Any, ...]]) -> None:
@@ -109,16 +116,21 @@ class Sitting:
     """The acts of a session on one project; the same seed makes the same acts, and they see nothing but what is shown."""
 
     project: discreet.Project
+    people: People
+    without: str | None
     random: Random
     accounting: str
     answers: list[str] = field(default_factory=list)
+    streams: int = 0
 
     @property
     def has_delta(self) -> bool:
         return self.accounting != "pure"
 
     def act(self, name: str) -> str:
-        """Do something, and return all that is shown of it."""
+        """Do something, or ask a statement, and return all that is shown of it."""
+        if name.split()[0] in ("SELECT", "--"):
+            return str(self._ask(name))
         return str(getattr(self, f"_{name}")())
 
     # Statements
@@ -129,11 +141,13 @@ class Sitting:
         hints = "".join(draw.sample(limits, draw.choice([0, 0, 1, 1, 2])))
         source, columns = draw.choice(SOURCES)
         keys = self._keys(columns)
-        outputs = [*(f"{key} AS k{place}" for place, key in enumerate(keys)), *self._numbers(columns)]
+        group = self._group(len(keys), alone="v.note" in keys)
+        shares = ["count(*) / sum(count(*)) OVER ()"] * ("(" not in group and "v.note" not in keys)
+        outputs = [*(f"{key} AS k{place}" for place, key in enumerate(keys)), *self._numbers(columns, shares)]
         where = f" WHERE {self._condition()}" if draw.random() < 0.5 else ""
         if not keys:
             hints = hints if "groups" not in hints else ""
-        return f"{hints}SELECT {', '.join(outputs)} FROM {source}{where}{self._group(len(keys))}"
+        return f"{hints}SELECT {', '.join(outputs)} FROM {source}{where}{group}"
 
     def _keys(self, columns: str) -> list[str]:
         """Most often several periods of one date, or several bins of one number."""
@@ -151,20 +165,20 @@ class Sitting:
             keys += draw.sample(kind, draw.randint(1, 2))
         return keys[:3]
 
-    def _group(self, keys: int) -> str:
-        if not keys:
-            return ""
+    def _group(self, keys: int, *, alone: bool) -> str:
+        """`alone`: keys of which one is discovered have no other form."""
         listed = ", ".join(f"k{place}" for place in range(keys))
+        if not keys or alone:
+            return f" GROUP BY {listed}" if keys else ""
         sets = ", ".join([*(f"(k{place})" for place in range(keys)), f"({listed})", "()"][1:])
         forms = [listed, f"ROLLUP ({listed})", f"ROLLUP ({listed})", f"CUBE ({listed})", f"GROUPING SETS ({sets})"]
         return f" GROUP BY {self.random.choice(forms)}"
 
-    def _numbers(self, columns: str) -> list[str]:
+    def _numbers(self, columns: str, shares: list[str]) -> list[str]:
         draw = self.random
         of = draw.choice(["v.cost", "abs(v.cost)", "v.age", *(["b.fee"] * ("b." in columns))])
         forms = ["count(*)", "count(*)", "count(*)", f"sum({of})", f"sum({of})", f"count({of})", f"avg({of})", "count(DISTINCT v.who)",
-                 f"count(DISTINCT {of})", f"median({of})", f"stddev({of})", f"count(*) FILTER (WHERE {self._condition()})",
-                 "count(*) / sum(count(*)) OVER ()"]  # fmt: skip
+                 f"count(DISTINCT {of})", f"median({of})", f"stddev({of})", f"count(*) FILTER (WHERE {self._condition()})", *shares]  # fmt: skip
         return [f"{each} AS n{place}" for place, each in enumerate(draw.sample(forms, draw.choice([1, 1, 2])))]
 
     def _condition(self) -> str:
@@ -185,7 +199,10 @@ class Sitting:
         return self.random.choice(["0.25", "1", "3"])
 
     def _query(self) -> Any:
-        question = self.project.sql(self.statement())
+        return self._ask(self.statement())
+
+    def _ask(self, text: str) -> Any:
+        question = self.project.sql(text)
         answer = question.ask(epsilon=self._epsilon(), delta="1e-6" if question.query.inquiry.keys else None)
         return self._shown(answer)
 
@@ -240,10 +257,35 @@ class Sitting:
         model = self.project.synthesize("visits", epsilon=self._epsilon(), columns=columns)
         return model.sample(9, seed=1).to_pylist()
 
+    def _stream(self) -> Any:
+        """A stream's first step, or its next."""
+        terms = {} if self.streams else {"epsilon": self._epsilon(), "horizon": 4, "contributions": self.random.randint(1, 6)}
+        self.streams += 1
+        return self.project.stream("visits", "arrivals", **terms).next().to_text()
+
+    def _bias(self) -> Any:
+        return self.project.bias("visits", epsilon=self._epsilon())
+
+    def _bounds(self) -> Any:
+        """Bounds of a column without any, which the next version has."""
+        self.project.bounds("visits", ["hours"], epsilon=self._epsilon())
+        self.project.refresh("visits")
+        return (self.project.folder / "discreet.toml").read_text()
+
+    def _grow(self) -> None:
+        """An act of the owner: nothing is shown."""
+        self.people.grow(self.random)
+        self.people.write(self.project.folder, self.without)
+        self.project.refresh("visits", force=True)
+
+    def _forget(self) -> None:
+        """Somebody else's rows are erased; nothing is shown."""
+        self.project.forget("visits", [self.random.choice(["p3", "p4"])])
+
     def _shown(self, release: Any, *, kept: bool = True) -> Any:
         if kept:
             self.answers.append(release.id)
-        return {**release.to_data(best=True), "text": str(release)}
+        return [release.to_data(best=True), str(release), release._repr_html_(), repr(self.project.budget("visits"))]
 
 
 SOURCES = [
@@ -257,11 +299,14 @@ SOURCES = [
 SAME_KEYS = SimpleNamespace(token_hex=lambda size: "ab" * size)
 
 
-def laid(people: People, folder: Path, accounting: str, *, without: str | None, seed: int) -> discreet.Project:
-    """A project of the people, with a state folder and keys of its own that are the same in every such project."""
-    os.environ["DISCREET_STATE"] = str(folder.with_name(f"{folder.name} state"))
+def sit(people: People, folder: Path, accounting: str, *, without: str | None, random: Random) -> Sitting:
+    """A project of the people; the same persons have the same tags in each."""
+    folder.mkdir()
+    people.write(folder, without)
+    (folder / "discreet.toml").write_text(DECLARED.format(budget=BUDGETS[accounting], accounting=accounting))
+    discreet.init(folder)
+    project = discreet.open(folder)
     with mock.patch.object(person_keys, "secrets", SAME_KEYS):
-        project = people.lay(folder, accounting, without=without, seed=seed)
         for name in people.rows:
             project.refresh(name)
-    return project
+    return Sitting(project=project, people=people, without=without, random=random, accounting=accounting)
