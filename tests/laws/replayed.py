@@ -150,14 +150,10 @@ class Tape:
 
     def _check_refined(self, draw: Draw) -> None:
         """What is refined are numbers that were released, and no more often than they were."""
-        released = [
-            each
-            for each in self.draws[:-1]
-            if isinstance(each.output, np.ndarray)
-            and tuple(map(int, each.output.ravel())) == draw.said[0]
-            and each.exact.ravel().tolist() == draw.exact.ravel().tolist()
-        ]
-        refined = [each for each in self.draws if isinstance(each.mechanism, Refinement) and each.said[0] == draw.said[0]]
+        own, exact = draw.said[0], draw.exact.ravel().tolist()
+        alike = [each for each in self.draws if isinstance(each.output, np.ndarray) and each.exact.ravel().tolist() == exact]
+        released = [each for each in alike if each is not draw and tuple(map(int, each.output.ravel())) == own]
+        refined = [each for each in alike if isinstance(each.mechanism, Refinement) and each.said[0] == own]
         assert len(refined) <= len(released), "numbers are refined that were not released, or twice"
 
 
