@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_overwriting, refuse_unwritable_output, refuse_unwritable_path
+from discreet.cli.row_file import named_format
 from discreet.errors import Flag, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ class TablesTarget:
 
     def files(self, model: PersonTablesModel) -> dict[str, Path]:
         """The file of each table; refused where one is in the way."""
-        from discreet.cli.row_file import named_format
-
         if self.folder is None:
             raise UsageError(
                 f"this model has {len(model.tables)} tables, which need a folder",

@@ -41,6 +41,7 @@ from discreet.engines.engine import (
 from discreet.engines.file_backed_engine import FileBackedEngine, folders, path_of
 from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
+from discreet.engines.reference_proposal import propose_columns
 from discreet.engines.table_file import PERSON, persons_file, working_folder
 from discreet.engines.table_location import TableLocation
 from discreet.errors import DiscreetError
@@ -95,8 +96,6 @@ class DuckDBEngine(FileBackedEngine):
 
         file_source = sources.find(source, folder=folder, layout=layout)
         if not all(part.is_native for part in file_source.single_files()):
-            from discreet.engines.reference_proposal import propose_columns
-
             return propose_columns(file_source)
         with self._cursor({file.parent for file in file_source.files}) as cursor:
             return propose(cursor, file_source)

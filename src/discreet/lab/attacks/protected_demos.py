@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.lab.attacks.protected_release import (
@@ -244,8 +245,6 @@ def _ward_domains(people: pa.Table, years: int) -> dict[str, Any]:
 
 
 def _with_decade(people: pa.Table) -> pa.Table:
-    import pyarrow.compute as pc
-
     years = pc.year(people["birth"]).to_numpy() // 10 * 10
     return people.append_column("decade", pa.array(years).cast(pa.string()))
 

@@ -10,6 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
 from discreet.engines.memory import MemoryEngine
@@ -128,8 +130,6 @@ class SparkSite:
     folder: Path
 
     def lay(self, file: SourceRows, name: str) -> str:
-        import pyarrow.parquet as pq
-
         place = self.folder / f"{name}-{next(_numbers)}"
         place.mkdir(parents=True)
         pq.write_table(file.typed().arrow(), place / "part-0.parquet")

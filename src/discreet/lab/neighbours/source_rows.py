@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from discreet.schema.schema import Schema, Table
 
@@ -33,8 +34,6 @@ class SourceRows:
             with file.open("w", encoding="utf-8", newline="") as stream:
                 csv.writer(stream).writerows([self.names, *self.rows])
         else:
-            import pyarrow.parquet as pq
-
             pq.write_table(self.arrow(), file)
         return file.name
 

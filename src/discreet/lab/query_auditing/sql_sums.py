@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -130,8 +131,6 @@ def _check_numbers(table: pa.Table, secret: str) -> None:
 
 def _touched(table: pa.Table, secret: str, conditions: Sequence[exp.Expr | None]) -> NDArray[np.bool_]:
     """Whom each condition holds for, by the public columns."""
-    import duckdb
-
     public = table.drop_columns([secret]).append_column(_ROW, pa.array(range(table.num_rows)))
     questions = np.zeros((len(conditions), table.num_rows), dtype=np.bool_)
     connection = duckdb.connect(":memory:", config={"temp_directory": ""})

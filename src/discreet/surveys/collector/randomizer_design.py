@@ -12,6 +12,7 @@ from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.survey_definition import protocol_classes
 from discreet.surveys.protocols.choice_randomizer import check_choices
 from discreet.surveys.protocols.coins import check_epsilon
+from discreet.surveys.protocols.protocol_registry import best_protocol
 from discreet.surveys.protocols.randomizer import Randomizer
 
 #: Letters that a terminal or a page would obey: controls, ends of lines, changes of direction.
@@ -76,8 +77,6 @@ def design_randomizer(
         randomizer = _make_randomizer(protocol, answers, epsilon)
         return RandomizerDesign(randomizer=randomizer, because="you chose it" + _unused(randomizer, epsilon))
     if answers.choices is not None:
-        from discreet.surveys.protocols.protocol_registry import best_protocol
-
         pick = best_protocol(len(answers.choices), check_epsilon(epsilon), people)
         return RandomizerDesign(randomizer=_make_randomizer(pick.protocol, answers, epsilon), because=pick.because)
     if answers.words:
