@@ -120,9 +120,13 @@ class StopSignal:
             with self._lock:
                 if not self._interrupts:
                     ended.set()
-                for interrupt in self._interrupts:
-                    with suppress(Exception):  # it may have ended, or died, this very moment
-                        interrupt()
+                self._interrupt_once()
+
+    def _interrupt_once(self) -> None:
+        """A turn of its own, which keeps no connection while the next one is waited for: a process may end there."""
+        for interrupt in self._interrupts:
+            with suppress(Exception):  # it may have ended, or died, this very moment
+                interrupt()
 
 
 _current_stop: ContextVar[StopSignal | None] = ContextVar("discreet_stop", default=None)

@@ -331,6 +331,7 @@ FILES = (
     "/synth/{release}/sample",
     "/synth/{release}/model",
     "/help/files/{file:path}",
+    "/survey/{survey}/card",
 )
 
 
