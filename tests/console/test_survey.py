@@ -345,7 +345,7 @@ def test_the_card_is_that_of_the_command_line(clinic, owner, analyst, nobody, ca
     capsys.readouterr()
     assert call(["survey", "card", id_, "--project", str(clinic.folder)]) == 0
     assert answer.text.splitlines() == capsys.readouterr().out.splitlines()
-    assert 'Do you "smoke"?' in answer.text and "epsilon" in answer.text
+    assert 'name: "Do you \\"smoke\\"?"' in answer.text and "epsilon" in answer.text
     assert nobody.get(f"/survey/{id_}/card").status_code != 200
     assert analyst.get("/survey/zzzzzzzzzz/card").status_code == 404
 

@@ -15,7 +15,7 @@ import made_tables
 from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, unpacking
 from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
 from discreet.errors import LedgerFault
-from discreet.kernel.curator import Curator
+from discreet.kernel import version as version_module
 from discreet.ledger.ledger import Ledger
 from discreet.project.versions import Versions
 
@@ -295,13 +295,13 @@ def test_what_may_not_be_stopped_is_not(tmp_path):
 
 
 def test_planted_a_half_made_table_that_stays_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(Curator, "_is_entered", lambda self, name: True)
+    monkeypatch.setattr(version_module, "is_entered", lambda name, *, ledger: True)
     with pytest.raises(AssertionError):
         stopped_everywhere(made(tmp_path), lambda: None)
 
 
 def test_planted_a_table_that_goes_with_its_version_entered_is_seen(tmp_path, monkeypatch):
-    monkeypatch.setattr(Curator, "_is_entered", lambda self, name: False)
+    monkeypatch.setattr(version_module, "is_entered", lambda name, *, ledger: False)
     with pytest.raises((AssertionError, LedgerFault)):
         test_a_version_that_was_entered_keeps_its_table(tmp_path, monkeypatch, Broken())
 

@@ -383,7 +383,7 @@ class DuckDBEngine(FileBackedEngine):
 
 def _interruptible(cursor: duckdb.DuckDBPyConnection) -> AbstractContextManager[None]:
     """What runs on this connection inside is interrupted where this thread's stop is pulled."""
-    return stop_signal.interrupting(cursor.interrupt)
+    return stop_signal.interrupting(lambda: cursor.interrupt())
 
 
 def _folders(chain: tuple[FileSource, ...]) -> set[Path]:

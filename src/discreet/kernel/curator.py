@@ -20,7 +20,6 @@ needs no branch on data, and has none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -31,12 +30,12 @@ from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
 from discreet.engines.person_keys import MARK
-from discreet.errors import DiscreetError, LedgerFault, QueryFailed
+from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
 from discreet.kernel.priced_charge import priced_charge
 from discreet.kernel.table_origin import TableOrigin
-from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
+from discreet.kernel.version import Version, check_in_time, drop_unless_entered, locate_tables, new_version_name
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
@@ -82,12 +81,8 @@ class Curator:
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
 
-        Guarantee: a stop that is pulled before this thread last looks for it enters nothing, and what was made is
-            dropped; one that comes later changes nothing: the version is entered. A table that a version names is
-            never dropped.
-        Because: the last look stands before the first entry, and nothing between looks again. What an engine raises
-            where it was interrupted ends the making like any other failure. Whatever fails while the version is
-            entered, the ledger is read again before its table goes, for it may have been entered all the same.
+        Guarantee: a stop before the last look for it enters nothing and drops what was made; a later one does nothing.
+        Because: the last look stands before the first entry; see `drop_unless_entered`.
         """
         stop_signal.check_stop()
         engine = self.engine.at(version_engine(table))
@@ -121,16 +116,9 @@ class Curator:
                 forgotten=None if keys is None else (origin.whose, forgotten),
             )
         except BaseException:
-            with suppress(DiscreetError, OSError), stop_signal.unstoppable():
-                if not self._is_entered(name):  # what stays no ledger names, and `orphaned_tables` looks after it
-                    engine.drop(target)
+            drop_unless_entered(name, ledger=self.ledger, engine=engine, target=target)
             raise
         return making
-
-    def _is_entered(self, name: str) -> bool:
-        """Whether the ledger has a version of this name."""
-        versions = self.ledger.refresh().versions.values()
-        return any(version.file == name for made in versions for version in made.values())
 
     def measure(
         self,
