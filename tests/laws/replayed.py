@@ -164,6 +164,9 @@ def loss_between(one: Draw, other: Draw) -> PaidDraw:
         return _loss_of_keys(mechanism, one.exact, other.exact)
     assert one.exact.shape == other.exact.shape, "how many numbers there are follows from exact data"
     change = [abs(int(each)) for each in (one.exact - other.exact).ravel()]
+    for norm, moved in (("l1", sum(change)), ("l2_squared", sum(each**2 for each in change))):
+        most = dict(each for each in one.said if each[:1] == (norm,)).get(norm, moved)
+        assert moved <= most, f"{norm} of what is drawn is {moved}, above {most}"
     if isinstance(mechanism, DiscreteGaussian):
         rho = sum(each**2 for each in change) / (2 * mechanism.sigma2)
         return PaidDraw(epsilon=ENDLESS if rho else Fraction(0), rho=rho)
@@ -180,6 +183,7 @@ def loss_between(one: Draw, other: Draw) -> PaidDraw:
     # What is added to all scores alike changes nothing, so half of how far they differ in counts, up and down.
     far = (one.exact - other.exact).ravel()
     epsilon = mechanism.epsilon * Fraction(int(far.max()) - int(far.min())) / (2 * mechanism.sensitivity)
+    assert epsilon <= mechanism.epsilon, f"scores move by more than {mechanism.sensitivity}"
     return PaidDraw(epsilon=epsilon, rho=epsilon**2 / (2 if isinstance(mechanism, PermuteAndFlipMechanism) else 8))
 
 

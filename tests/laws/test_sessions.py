@@ -162,7 +162,7 @@ def test_the_limit_of_a_month_taken_for_that_of_a_year(tmp_path, monkeypatch):
         return reach if bound is None or bound.keys <= keys else replace(reach, bound=replace(bound, rows=None))
 
     monkeypatch.setattr(pricing, "reach_by_keys", by_columns)
-    caught(tmp_path, [PERIODS], "loses", "zcdp")
+    caught(tmp_path, [PERIODS], "above", "zcdp")
 
 
 def test_who_is_counted_is_not_charged(tmp_path, monkeypatch):
