@@ -41,7 +41,7 @@ from tiers import fuzzed, size
 
 #: What is done in a session, and how often.
 ACTS = {"query": 12, "batch": 3, "again": 4, "within": 2, "reconcile": 1, "ranges": 2, "marginals": 1, "describe": 1, "publish": 1, "fit": 1,
-        "stream": 2, "bias": 1, "bounds": 1, "grow": 1, "forget": 1}  # fmt: skip
+        "stream": 2, "bias": 1, "bounds": 1, "grow": 1, "forget": 1, "network": 2}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
