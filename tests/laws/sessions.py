@@ -71,7 +71,11 @@ HEADS = {"visits": ["who", "day", "ward", "sex", "age", "cost", "note"], "bills"
          "shifts": ["who", "hours"]}  # fmt: skip
 WARDS = [("a", 3), ("b", -1), ("b", 2), ("z", 1)]
 #: Budgets that no session exhausts, by the accounting that is checked.
-BUDGETS = {"pure": "{ epsilon = 1000 }", "zcdp": "{ epsilon = 90000, delta = 1e-2 }", "renyi": "{ epsilon = 90000, delta = 1e-2 }"}
+BUDGETS = {
+    "pure": "{ epsilon = 1000 }",
+    "zcdp": "{ epsilon = 90000, delta = 1e-2 }",
+    "renyi": "{ epsilon = 90000, delta = 1e-2 }",
+}
 FIRST = date(2023, 11, 20)
 PERIODS = ("year", "quarter", "month", "week")
 
@@ -107,7 +111,9 @@ class People:
         missing = 0.0 if is_loud and draw.random() < 0.7 else 0.1
         for day, cost in zip(days, costs, strict=True):
             shown = None if draw.random() < missing else day
-            self.rows["visits"].append((who, shown, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, cost, draw.choice("uvw")))
+            self.rows["visits"].append(
+                (who, shown, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, cost, draw.choice("uvw"))
+            )
         self.rows["homes"] += [(who, draw.choice("nns"))] * draw.choice([0, 1, 1])
         self.rows["shifts"] += [(who, draw.choice([None, 2, 40])) for _ in range(draw.randint(0, 4))]
         for _ in range(3 if is_loud else draw.randint(0, 4)):
@@ -161,7 +167,10 @@ class Sitting:
 
     def statement(self) -> str:
         draw = self.random
-        limits = [f"-- groups per person: {draw.randint(1, 3)}\n", f"-- rows per person per group: {draw.randint(1, 2)}\n"]
+        limits = [
+            f"-- groups per person: {draw.randint(1, 3)}\n",
+            f"-- rows per person per group: {draw.randint(1, 2)}\n",
+        ]
         hints = "".join(draw.sample(limits, draw.choice([0, 0, 1, 1, 2])))
         source, columns = draw.choice(SOURCES)
         keys = self._keys(columns)
@@ -234,7 +243,9 @@ class Sitting:
         """To a precision: from what was answered before, as far as that goes."""
         draw = self.random
         key = draw.choice(["date_trunc('month', v.day)", "date_trunc('year', v.day)", "v.sex", "v.ward"])
-        text = draw.choice([f"SELECT {key} AS k0, count(*) AS n FROM visits AS v GROUP BY k0", "SELECT count(*) AS n FROM visits AS v"])
+        text = draw.choice(
+            [f"SELECT {key} AS k0, count(*) AS n FROM visits AS v GROUP BY k0", "SELECT count(*) AS n FROM visits AS v"]
+        )
         return self._shown(self.project.sql(text).ask(within=draw.choice([4, 9, 20])))
 
     def _again(self) -> Any:
@@ -294,7 +305,11 @@ class Sitting:
 
     def _stream(self) -> Any:
         """A stream's first step, or its next."""
-        terms = {} if self.streams else {"epsilon": self._epsilon(), "horizon": 4, "contributions": self.random.randint(1, 6)}
+        terms = (
+            {}
+            if self.streams
+            else {"epsilon": self._epsilon(), "horizon": 4, "contributions": self.random.randint(1, 6)}
+        )
         self.streams += 1
         return self.project.stream("visits", "arrivals", **terms).next().to_text()
 

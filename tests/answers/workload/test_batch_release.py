@@ -237,7 +237,10 @@ def test_gaussian_noise_where_the_owner_counts_in_rho(people_in_rho):
 @pytest.mark.parametrize("epsilon", ["0.1", "0.25", "0.3", "1"])
 def test_other_people_who_cost_nothing_more_leave_no_share(people_in_rho, epsilon):
     """Split, each of the two costs all of epsilon; as one workload the median takes it, but for what is rounded off."""
-    texts = ["select median(age) m, count(*) n from people where sex = 'F'", "select count(*) n from people where sex = 'M'"]
+    texts = [
+        "select median(age) m, count(*) n from people where sex = 'F'",
+        "select count(*) n from people where sex = 'M'",
+    ]
     releases = people_in_rho.batch(";\n".join(texts), epsilon=epsilon)
     assert [len(each.rows) for each in releases] == [1, 1]
     assert people_in_rho.budget("people").spent.epsilon > 0
