@@ -34,10 +34,10 @@ ENDLESS = Fraction(10**9)
 
 @dataclass(frozen=True, kw_only=True)
 class Draw:
-    """What a mechanism was given and what it drew. `said`: what it was told that the other project must tell it, too."""
+    """What a mechanism was given and what it drew. `parameters`: what it was given beside the data; the same on the other project."""
 
     mechanism: Any
-    said: tuple[Any, ...]
+    parameters: tuple[Any, ...]
     exact: Any
     output: Any
 
@@ -50,6 +50,9 @@ class PaidDraw:
     rho: Fraction
 
 
+NOTHING = PaidDraw(epsilon=Fraction(0), rho=Fraction(0))
+
+
 @dataclass(kw_only=True)
 class Tape:
     """The draws and the charges of one session. With `earlier`, its mechanisms draw what those of the earlier one drew."""
@@ -59,7 +62,7 @@ class Tape:
     charges: list[tuple[str, Region, Loss]] = field(default_factory=list)
     losses: list[PaidDraw] = field(default_factory=list)
     depth: int = 0
-    #: What a check said inside a draw: whoever draws hides it.
+    #: What a check raised inside a draw: whoever draws hides it.
     problems: list[AssertionError] = field(default_factory=list)
 
     @contextmanager
@@ -107,12 +110,14 @@ class Tape:
         def draw(mechanism: Any, exact: Any, *others: Any, bits: Any, **norms: Any) -> Any:
             if self.depth:
                 return real(mechanism, exact, *others, bits=bits, **norms)
-            said = (*(tuple(map(int, other.ravel())) for other in others), *sorted(norms.items()))
+            parameters = (*(tuple(map(int, other.ravel())) for other in others), *sorted(norms.items()))
             if self.earlier is None:
                 output, event = real(mechanism, exact, *others, bits=bits, **norms)
             else:
-                output, event = self._output(mechanism, said).output, mechanism.event(**norms)
-            self._keep(Draw(mechanism=mechanism, said=said, exact=np.array(exact, dtype=object), output=output))
+                output, event = self._output(mechanism, parameters).output, mechanism.event(**norms)
+            self._keep(
+                Draw(mechanism=mechanism, parameters=parameters, exact=np.array(exact, dtype=object), output=output)
+            )
             return output, event
 
         return self._keeping(draw)
@@ -129,16 +134,16 @@ class Tape:
                 self.depth -= 1
             else:
                 output = self._output(step.mechanism, (step.keys,)).output
-            self._keep(Draw(mechanism=step.mechanism, said=(step.keys,), exact=exact, output=output))
+            self._keep(Draw(mechanism=step.mechanism, parameters=(step.keys,), exact=exact, output=output))
             return output
 
         return self._keeping(discover)
 
-    def _output(self, mechanism: Any, said: tuple[Any, ...]) -> Draw:
+    def _output(self, mechanism: Any, parameters: tuple[Any, ...]) -> Draw:
         assert self.earlier is not None
         assert len(self.draws) < len(self.earlier.draws), "one project draws where the other does not"
         one = self.earlier.draws[len(self.draws)]
-        assert (one.mechanism, one.said) == (mechanism, said), "how noise is drawn follows from exact data"
+        assert (one.mechanism, one.parameters) == (mechanism, parameters), "how noise is drawn follows from exact data"
         return one
 
     def _keep(self, draw: Draw) -> None:
@@ -150,10 +155,11 @@ class Tape:
 
     def _check_refined(self, draw: Draw) -> None:
         """What is refined are numbers that were released, and no more often than they were."""
-        own, exact = draw.said[0], draw.exact.ravel().tolist()
-        alike = [each for each in self.draws if isinstance(each.output, np.ndarray) and each.exact.ravel().tolist() == exact]
+        own, exact = draw.parameters[0], draw.exact.ravel().tolist()
+        arrays = [each for each in self.draws if isinstance(each.output, np.ndarray)]
+        alike = [each for each in arrays if each.exact.ravel().tolist() == exact]
         released = [each for each in alike if each is not draw and tuple(map(int, each.output.ravel())) == own]
-        refined = [each for each in alike if isinstance(each.mechanism, Refinement) and each.said[0] == own]
+        refined = [each for each in alike if isinstance(each.mechanism, Refinement) and each.parameters[0] == own]
         assert len(refined) <= len(released), "numbers are refined that were not released, or twice"
 
 
@@ -164,6 +170,9 @@ def loss_between(one: Draw, other: Draw) -> PaidDraw:
         return _loss_of_keys(mechanism, one.exact, other.exact)
     assert one.exact.shape == other.exact.shape, "how many numbers there are follows from exact data"
     change = [abs(int(each)) for each in (one.exact - other.exact).ravel()]
+    for norm, moved in (("l1", sum(change)), ("l2_squared", sum(each**2 for each in change))):
+        most = dict(each for each in one.parameters if each[:1] == (norm,)).get(norm, moved)
+        assert moved <= most, f"{norm} of what is drawn is {moved}, above {most}"
     if isinstance(mechanism, DiscreteGaussian):
         rho = sum(each**2 for each in change) / (2 * mechanism.sigma2)
         return PaidDraw(epsilon=ENDLESS if rho else Fraction(0), rho=rho)
@@ -176,10 +185,11 @@ def loss_between(one: Draw, other: Draw) -> PaidDraw:
         cost = events.loss(mechanism.event())
         (value, width), (value_2, width_2) = one.exact, other.exact
         assert abs(value - value_2) <= min(width, width_2) and abs(width - width_2) <= mechanism.step
-        return PaidDraw(epsilon=cost.epsilon, rho=cost.rho) if any(change) else PaidDraw(epsilon=Fraction(0), rho=Fraction(0))
+        return PaidDraw(epsilon=cost.epsilon, rho=cost.rho) if any(change) else NOTHING
     # What is added to all scores alike changes nothing, so half of how far they differ in counts, up and down.
     far = (one.exact - other.exact).ravel()
     epsilon = mechanism.epsilon * Fraction(int(far.max()) - int(far.min())) / (2 * mechanism.sensitivity)
+    assert epsilon <= mechanism.epsilon, f"scores move by more than {mechanism.sensitivity}"
     return PaidDraw(epsilon=epsilon, rho=epsilon**2 / (2 if isinstance(mechanism, PermuteAndFlipMechanism) else 8))
 
 
@@ -192,15 +202,16 @@ def _loss_of_keys(mechanism: Any, one: dict[Any, int], other: dict[Any, int]) ->
     assert set(other) <= set(one), "who leaves brings a key"
     change = [one[key] - other.get(key, 0) for key in one]
     assert min(change, default=0) >= 0, "who leaves adds to a key"
+    if not any(change):
+        return NOTHING
     common = [each for each, key in zip(change, one, strict=True) if key in other]
     if isinstance(mechanism, WeightedThreshold):
         assert sum(each**2 for each in change) <= UNIT**2, "the weights of a person are too long"
         rho = Fraction(sum(each**2 for each in common)) / (2 * mechanism.noise.sigma2)
-        return PaidDraw(epsilon=mechanism.epsilon or ENDLESS, rho=rho) if any(change) else PaidDraw(epsilon=rho, rho=rho)
+        return PaidDraw(epsilon=mechanism.epsilon or ENDLESS, rho=rho)
     assert max(change, default=0) <= 1, "a person counts twice under a key"
     most = mechanism.keys_per_person
     assert most is None or sum(change) <= most, "a person is in too many keys"
     if hasattr(mechanism, "noise"):
         return _laplace(common, 1 / mechanism.noise.scale)
-    cost = mechanism.k * mechanism.epsilon if any(change) else Fraction(0)
-    return PaidDraw(epsilon=cost, rho=mechanism.k * mechanism.epsilon**2 / 8 if any(change) else Fraction(0))
+    return PaidDraw(epsilon=mechanism.k * mechanism.epsilon, rho=mechanism.k * mechanism.epsilon**2 / 8)

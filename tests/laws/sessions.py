@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import combinations
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -33,7 +34,6 @@ sex = {{ type = "category", values = ["F", "M"], constant = true, closed = true 
 age = {{ type = "integer", low = 10, high = 19, constant = true }}
 cost = {{ type = "integer", low = -7, high = 24 }}
 note = {{ type = "text" }}
-hours = {{ type = "integer" }}
 [tables.bills]
 source = "bills.csv"
 population = "c"
@@ -42,6 +42,24 @@ rows_per_person = 3
 [tables.bills.columns]
 due = {{ type = "date", low = 2024-01-01, high = 2024-02-29 }}
 fee = {{ type = "integer", low = -2, high = 3 }}
+[tables.shifts]
+source = "shifts.csv"
+population = "c"
+person = "who"
+rows_per_person = 2
+[tables.shifts.columns]
+hours = {{ type = "integer" }}
+[tables.homes]
+source = "homes.csv"
+population = "c"
+person = "who"
+[tables.homes.columns]
+town = {{ type = "category", values = ["n", "s"] }}
+[tables.ties]
+source = "ties.csv"
+population = "c"
+ends = ["from", "to"]
+rows_per_person = 3
 [tables.wards]
 source = "wards.csv"
 public = true
@@ -49,10 +67,15 @@ public = true
 name = {{ type = "text" }}
 beds = {{ type = "integer" }}
 """
-HEADS = {"visits": ["who", "day", "ward", "sex", "age", "cost", "note", "hours"], "bills": ["who", "due", "fee"]}
+HEADS = {"visits": ["who", "day", "ward", "sex", "age", "cost", "note"], "bills": ["who", "due", "fee"], "ties": ["from", "to"], "homes": ["who", "town"],
+         "shifts": ["who", "hours"]}  # fmt: skip
 WARDS = [("a", 3), ("b", -1), ("b", 2), ("z", 1)]
 #: Budgets that no session exhausts, by the accounting that is checked.
-BUDGETS = {"pure": "{ epsilon = 1000 }", "zcdp": "{ epsilon = 90000, delta = 1e-2 }", "renyi": "{ epsilon = 90000, delta = 1e-2 }"}
+BUDGETS = {
+    "pure": "{ epsilon = 1000 }",
+    "zcdp": "{ epsilon = 90000, delta = 1e-2 }",
+    "renyi": "{ epsilon = 90000, delta = 1e-2 }",
+}
 FIRST = date(2023, 11, 20)
 PERIODS = ("year", "quarter", "month", "week")
 
@@ -63,13 +86,16 @@ class People:
 
     random: Random
     gone: str = "p0"
-    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {"visits": [], "bills": []})
+    rows: dict[str, list[tuple[Any, ...]]] = field(default_factory=lambda: {name: [] for name in HEADS})
     #: The values that do not change, as regions have them.
     record: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for person in range(7):
             self._add(f"p{person}", is_loud=person == 0 and self.random.random() < 0.8)
+        pairs = [(f"p{one}", f"p{other}") for one, other in combinations(range(7), 2)]
+        share = self.random.choice([0.2, 0.5, 0.8])
+        self.rows["ties"] += [pair for pair in pairs if self.random.random() < share]
 
     def _add(self, who: str, *, is_loud: bool) -> None:
         draw = self.random
@@ -85,7 +111,11 @@ class People:
         missing = 0.0 if is_loud and draw.random() < 0.7 else 0.1
         for day, cost in zip(days, costs, strict=True):
             shown = None if draw.random() < missing else day
-            self.rows["visits"].append((who, shown, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, cost, draw.choice("uvw"), draw.choice([None, 2, 40])))
+            self.rows["visits"].append(
+                (who, shown, draw.choice(["a", "a", "b", "c", None, "z"]), sex, age, cost, draw.choice("uvw"))
+            )
+        self.rows["homes"] += [(who, draw.choice("nns"))] * draw.choice([0, 1, 1])
+        self.rows["shifts"] += [(who, draw.choice([None, 2, 40])) for _ in range(draw.randint(0, 4))]
         for _ in range(3 if is_loud else draw.randint(0, 4)):
             due = date(2024, 1, 1) + timedelta(draw.randrange(60))
             self.rows["bills"].append((who, draw.choice([None, due, due]), draw.choice([None, *range(-2, 4)])))
@@ -93,7 +123,7 @@ class People:
     def write(self, folder: Path, without: str | None) -> None:
         """Their tables; in an order of its own where somebody is missing."""
         for name, rows in self.rows.items():
-            kept = [row for row in rows if row[0] != without]
+            kept = [row for row in rows if without is None or without not in row[:2]]
             Random(f"{len(rows)} {without}").shuffle(kept)
             _write(folder / f"{name}.csv", HEADS[name], kept)
         _write(folder / "wards.csv", ["name", "beds"], WARDS)
@@ -103,7 +133,7 @@ class People:
         for who in (self.gone, draw.choice(["p1", "p2"]), f"p{len(self.rows['visits']) + 90}"):
             day, age = FIRST + timedelta(draw.randrange(200)), self.record["age"]
             sex = "FM"[self.record["sex"] or 0] if who == self.gone else "F"
-            self.rows["visits"].append((who, day, "b", sex, age, draw.randrange(-7, 25), "u", 3))
+            self.rows["visits"].append((who, day, "b", sex, age, draw.randrange(-7, 25), "u"))
 
 
 def _write(path: Path, head: list[str], rows: list[tuple[Any, ...]]) -> None:
@@ -137,7 +167,10 @@ class Sitting:
 
     def statement(self) -> str:
         draw = self.random
-        limits = [f"-- groups per person: {draw.randint(1, 3)}\n", f"-- rows per person per group: {draw.randint(1, 2)}\n"]
+        limits = [
+            f"-- groups per person: {draw.randint(1, 3)}\n",
+            f"-- rows per person per group: {draw.randint(1, 2)}\n",
+        ]
         hints = "".join(draw.sample(limits, draw.choice([0, 0, 1, 1, 2])))
         source, columns = draw.choice(SOURCES)
         keys = self._keys(columns)
@@ -210,7 +243,9 @@ class Sitting:
         """To a precision: from what was answered before, as far as that goes."""
         draw = self.random
         key = draw.choice(["date_trunc('month', v.day)", "date_trunc('year', v.day)", "v.sex", "v.ward"])
-        text = draw.choice([f"SELECT {key} AS k0, count(*) AS n FROM visits AS v GROUP BY k0", "SELECT count(*) AS n FROM visits AS v"])
+        text = draw.choice(
+            [f"SELECT {key} AS k0, count(*) AS n FROM visits AS v GROUP BY k0", "SELECT count(*) AS n FROM visits AS v"]
+        )
         return self._shown(self.project.sql(text).ask(within=draw.choice([4, 9, 20])))
 
     def _again(self) -> Any:
@@ -253,13 +288,28 @@ class Sitting:
         return [(made.table(level).to_pylist(), made.totals(level).to_pylist()) for level in made.levels]
 
     def _fit(self) -> Any:
+        if self.random.random() < 0.3:  # three tables, with the rows of a person in each
+            sampled = self.project.synthesize(["homes", "visits", "bills"], epsilon=self._epsilon()).sample(4, seed=1)
+            return {name: table.to_pylist() for name, table in sampled.items()}
         columns = self.random.sample(["day", "ward", "sex", "cost"], 2)
         model = self.project.synthesize("visits", epsilon=self._epsilon(), columns=columns)
         return model.sample(9, seed=1).to_pylist()
 
+    def _network(self) -> Any:
+        """All edges of somebody are gone together."""
+        network, delta = self.project.graph("ties", nodes="visits"), "1e-6" if self.has_delta else None
+        if self.random.random() < 0.3:
+            return network.synth(epsilon=self._epsilon(), delta=delta).sample(seed=1).to_pylist()
+        only = self.random.choice([None, "edges", "nodes", "degrees"])
+        return network.stats(epsilon=self._epsilon(), delta=delta, only=only).to_data()
+
     def _stream(self) -> Any:
         """A stream's first step, or its next."""
-        terms = {} if self.streams else {"epsilon": self._epsilon(), "horizon": 4, "contributions": self.random.randint(1, 6)}
+        terms = (
+            {}
+            if self.streams
+            else {"epsilon": self._epsilon(), "horizon": 4, "contributions": self.random.randint(1, 6)}
+        )
         self.streams += 1
         return self.project.stream("visits", "arrivals", **terms).next().to_text()
 
@@ -268,8 +318,8 @@ class Sitting:
 
     def _bounds(self) -> Any:
         """Bounds of a column without any, which the next version has."""
-        self.project.bounds("visits", ["hours"], epsilon=self._epsilon())
-        self.project.refresh("visits")
+        self.project.bounds("shifts", ["hours"], epsilon=self._epsilon())
+        self.project.refresh("shifts")
         return (self.project.folder / "discreet.toml").read_text()
 
     def _grow(self) -> None:

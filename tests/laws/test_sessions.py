@@ -41,7 +41,7 @@ from tiers import fuzzed, size
 
 #: What is done in a session, and how often.
 ACTS = {"query": 12, "batch": 3, "again": 4, "within": 2, "reconcile": 1, "ranges": 2, "marginals": 1, "describe": 1, "publish": 1, "fit": 1,
-        "stream": 2, "bias": 1, "bounds": 1, "grow": 1, "forget": 1}  # fmt: skip
+        "stream": 2, "bias": 1, "bounds": 1, "grow": 1, "forget": 1, "network": 2}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,8 @@ def _outcome(side: Sitting, act: str) -> str:
 
 
 def _first_difference(one: str, other: str) -> str:
-    place = len(os.path.commonprefix([one, other]))
+    pairs = zip(one, other, strict=False)
+    place = next((place for place, pair in enumerate(pairs) if pair[0] != pair[1]), min(len(one), len(other)))
     return " / ".join(text[max(0, place - 300) : place + 100] for text in (one, other))
 
 
@@ -134,7 +135,7 @@ def acts_of(seed, count):
     return Random(f"acts {seed}").choices(names, weights, k=count)
 
 
-@pytest.mark.parametrize("accounting", BUDGETS)
+@pytest.mark.parametrize("accounting", ["zcdp", "pure", pytest.param("renyi", marks=pytest.mark.deep)])
 def test_nobody_loses_more_than_is_charged(tmp_path, accounting):
     seen = play(tmp_path, 7, accounting, acts_of(7, size(8, 24)))
     assert seen["moved"] > 2 and seen["refused"] < size(4, 10), seen
@@ -143,16 +144,21 @@ def test_nobody_loses_more_than_is_charged(tmp_path, accounting):
 ROWS = "-- rows per person per group: 1\n"
 PERIODS = f"{ROWS}SELECT date_trunc('year', day) AS y, date_trunc('month', day) AS m, count(*) FROM visits GROUP BY ROLLUP (y, m)"
 WOMEN, MEN = (f"SELECT sum(cost), count(*) FROM visits WHERE sex = '{sex}'" for sex in "FM")
+ROW = np.arange(12)
 WORDS = "SELECT note, count(*) FROM visits GROUP BY note"
 
 
 def caught(folder, acts, words, accounting="pure"):
     """Somebody of a few groups of people finds the planted bug."""
-    with pytest.raises(AssertionError, match=words):
-        for seed in range(8):
+
+    def play_many():
+        for seed in (3, 1, 0, 2, 4, 5, 6, 7):  # the first as a rule
             place = folder / str(seed)
             place.mkdir()
             play(place, seed, accounting, acts)
+
+    with pytest.raises(AssertionError, match=words):
+        play_many()
 
 
 def test_the_limit_of_a_month_taken_for_that_of_a_year(tmp_path, monkeypatch):
@@ -162,7 +168,7 @@ def test_the_limit_of_a_month_taken_for_that_of_a_year(tmp_path, monkeypatch):
         return reach if bound is None or bound.keys <= keys else replace(reach, bound=replace(bound, rows=None))
 
     monkeypatch.setattr(pricing, "reach_by_keys", by_columns)
-    caught(tmp_path, [PERIODS], "loses", "zcdp")
+    caught(tmp_path, [PERIODS], "above", "zcdp")
 
 
 def test_who_is_counted_is_not_charged(tmp_path, monkeypatch):
@@ -190,23 +196,29 @@ def test_words_beside_a_number_that_follow_from_exact_rows(tmp_path, monkeypatch
     caught(tmp_path, ["SELECT ward, count(*) FROM visits GROUP BY ward"], "what is shown follows")
 
 
-def test_an_answer_refined_twice():
-    """The project leads who asks again to the latest refinement, whatever the ledger allows: so by hand."""
-    law, exact, tape = DiscreteLaplace(scale=Fraction(9)), np.array([3, 5]), Tape()
+def refine(tape, released, *refined):
+    """An answer to exact numbers, and what is called a refinement of it to others."""
+    law, bits = DiscreteLaplace(scale=Fraction(9)), system()
     finer = Refinement(earlier=law, law=DiscreteLaplace(scale=Fraction(2)))
-    with pytest.raises(AssertionError, match="or twice"), tape.running():
-        noisy, _ = law.add_noise(exact, l1=1, bits=system())
-        for _ in range(2):
-            finer.add_noise(exact, noisy, l1=1, bits=system())
-    assert len(tape.draws) == 3
+    with tape.running():
+        noisy, _ = law.add_noise(released, l1=1, bits=bits)
+        for exact in refined:
+            finer.add_noise(exact, noisy, l1=1, bits=bits)
+
+
+def test_an_answer_refined_twice():
+    """By hand: the project leads who asks again to the latest refinement, whatever the ledger allows.
+
+    That the first leaves all twelve numbers as they were has a chance of 1e-15.
+    """
+    refine(Tape(), ROW, ROW)
+    with pytest.raises(AssertionError, match="or twice"):
+        refine(Tape(), ROW, ROW, ROW)
 
 
 def test_a_refinement_of_other_numbers():
-    law, tape = DiscreteLaplace(scale=Fraction(9)), Tape()
-    finer = Refinement(earlier=law, law=DiscreteLaplace(scale=Fraction(2)))
-    with pytest.raises(AssertionError, match="not released"), tape.running():
-        noisy, _ = law.add_noise(np.array([3, 5]), l1=1, bits=system())
-        finer.add_noise(np.array([3, 6]), noisy, l1=1, bits=system())
+    with pytest.raises(AssertionError, match="not released"):
+        refine(Tape(), ROW, ROW + (ROW == 3))
 
 
 def test_weights_of_keys_that_are_not_split(tmp_path, monkeypatch):

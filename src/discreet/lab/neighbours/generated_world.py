@@ -81,7 +81,7 @@ class WorldMaker:
         numbered = self.random.random() < 1 / 3
         pool = [(each,) for each in (NUMBERED if numbered else IDS)]
         ids = [tuple(self.random.choice(pool)[0] for _ in range(parts)) for _ in range(self.random.randint(2, 5))]
-        ids = list(dict.fromkeys(ids)) if len(set(ids)) > 1 else [ids[0], tuple("b" for _ in range(parts))]
+        ids = list(dict.fromkeys(ids)) if len(set(ids)) > 1 else [ids[0], ("2" if numbered else "b",) * parts]
         makers = {
             name: self._owned if table.schema.unit.person else self._reached for name, table in self.tables.items()
         }
