@@ -11,12 +11,36 @@ Numbers here have two widths: 64 bits, and one that holds 120 bits. A `wide` for
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.expressions import Sides
 
 EPOCH = "DATE '1970-01-01'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctBits:
+    """How different whole numbers of 64 bits are counted without holding each: 64 neighbours are bits of one word.
+
+    `word`: in which word a number is, or NULL for NULL. `bits`: the aggregate of the bits of a word's rows, which a
+    FILTER may follow; NULL where there is none. `size` of these bits is how many are set.
+
+    Guarantee: the sizes of all words, summed, are `count(DISTINCT number)`.
+    Because: n = 64 * (n >> 6) + (n & 63), also for negative n: two numbers are equal if word and bit are.
+
+    >>> numbers = [-65, -64, -1, 0, 63, 64, 64]
+    >>> len({(n >> 6, n & 63) for n in numbers}), len(set(numbers))
+    (6, 6)
+    """
+
+    word: str
+    bits: str
+
+    @staticmethod
+    def size(bits: str) -> str:
+        return f"bit_count({bits})"
 
 
 class Dialect(Protocol):
@@ -113,6 +137,9 @@ class Dialect(Protocol):
 
     def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
         """The distinct rows of a SELECT of so many columns, by the first of which they are grouped next."""
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        """How different numbers of a column that 64 bits hold are counted as bits; None where by count(DISTINCT)."""
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         """A number of either width cast to one; anything, and never an error, where it is not in [low, high]."""
@@ -214,6 +241,9 @@ class DuckDBDialect:
 
     def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
         return distinct_rows(lines)
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        return None
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"TRY_CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"
