@@ -22,25 +22,26 @@ EPOCH = "DATE '1970-01-01'"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistinctBits:
-    """How different whole numbers of 64 bits are counted without holding each: 64 neighbours are bits of one word.
+    """How different whole numbers of 64 bits are counted without holding each: 256 neighbours are bits of one block.
 
-    `word`: in which word a number is, or NULL for NULL. `bits`: the aggregate of the bits of a word's rows, which a
-    FILTER may follow; NULL where there is none. `size` of these bits is how many are set.
+    `block`: in which block a number is, or NULL for NULL. `bits`: the aggregates of the bits of a block's rows, 64 in
+    each, which a FILTER may follow; all are NULL where it leaves no row. `size` of these bits is how many are set.
 
-    Guarantee: the sizes of all words, summed, are `count(DISTINCT number)`.
-    Because: n = 64 * (n >> 6) + (n & 63), also for negative n: two numbers are equal if word and bit are.
+    Guarantee: the sizes of all blocks, summed, are `count(DISTINCT number)`.
+    Because: n = 256 * (n >> 8) + 64 * ((n >> 6) & 3) + (n & 63), also for negative n: two numbers are equal if these
+        three are. NULL sets no bit.
 
-    >>> numbers = [-65, -64, -1, 0, 63, 64, 64]
-    >>> len({(n >> 6, n & 63) for n in numbers}), len(set(numbers))
-    (6, 6)
+    >>> numbers = [-257, -256, -65, -64, -1, 0, 63, 64, 64, 256]
+    >>> len({(n >> 8, (n >> 6) & 3, n & 63) for n in numbers}), len(set(numbers))
+    (9, 9)
     """
 
-    word: str
-    bits: str
+    block: str
+    bits: tuple[str, ...]
 
     @staticmethod
-    def size(bits: str) -> str:
-        return f"bit_count({bits})"
+    def size(bits: Sequence[str]) -> str:
+        return " + ".join(f"bit_count({each})" for each in bits)
 
 
 class Dialect(Protocol):

@@ -167,10 +167,9 @@ class SparkDialect:
     def distinct_bits(self, number: str) -> DistinctBits | None:
         # What is grouped by single numbers leaves memory in each task, is sorted on the disk, and is shuffled whole.
         fitted = f"try_cast({number} AS BIGINT)"
-        return DistinctBits(
-            word=f"shiftright({fitted}, 6)",
-            bits=f"bit_or(shiftleft(CAST(1 AS BIGINT), CAST({fitted} & 63 AS INT)))",
-        )
+        bit = f"shiftleft(CAST(1 AS BIGINT), CAST({fitted} & 63 AS INT))"
+        words = [f"CASE WHEN shiftright({fitted}, 6) & 3 = {word} THEN {bit} ELSE 0 END" for word in range(4)]
+        return DistinctBits(block=f"shiftright({fitted}, 8)", bits=tuple(f"bit_or({word})" for word in words))
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"try_cast({number} AS {_HUGE if wide else 'BIGINT'})"

@@ -154,13 +154,13 @@ class SqlWriter:
     def _count_bits(
         self, cells: Cells, bits: DistinctBits, counts: list[str], filter_clauses: list[str], rows: _Rows
     ) -> str:
-        """`count` in two levels: words of 64 numbers in each cell, then cells.
+        """`count` in two levels: blocks of numbers in each cell, then cells.
 
         Guarantee: as `count`, and each number is what one level would bring.
-        Because: each row is in one word, whose counts and sums add up; for different numbers see `DistinctBits`.
+        Because: each row is in one block, whose counts and sums add up; for different numbers see `DistinctBits`.
         """
         listed = [f"{self._cell(cells)} AS cell"] if cells.shape else []
-        listed.append(f"{bits.word} AS {self._name(f'{OURS}word')}")
+        listed.append(f"{bits.block} AS {self._name(f'{OURS}block')}")
         grouped = ", ".join(str(place + 1) for place in range(len(listed)))
         summed = ["cell" if cells.shape else "0 AS cell"]
         for place, (statistic, filter_clause) in enumerate(zip(cells.statistics, filter_clauses, strict=True)):
@@ -169,8 +169,9 @@ class SqlWriter:
                     listed.append(f"count({counts[place]}){filter_clause} AS s{place}")
                     summed.append(f"coalesce(sum(s{place}), 0) AS s{place}")
                 case PersonCount() | DistinctCount():
-                    listed.append(f"{bits.bits}{filter_clause} AS s{place}")
-                    summed.append(f"coalesce(sum({bits.size(f's{place}')}), 0) AS s{place}")
+                    names = [f"s{place}_{word}" for word in range(len(bits.bits))]
+                    listed += [f"{each}{filter_clause} AS {name}" for each, name in zip(bits.bits, names, strict=True)]
+                    summed.append(f"coalesce(sum({bits.size(names)}), 0) AS s{place}")
                 case Sum(of=of, centre=centre):
                     total = self._total(of, filter_clause)
                     listed.append(f"CAST({total} AS {self.dialect.huge}) AS s{place}")
@@ -180,8 +181,8 @@ class SqlWriter:
                 case _:
                     assert_never(statistic)
         lines = [f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(list(rows.conditions))]
-        words = self._derived(_indented([*lines, f"GROUP BY {grouped}"]), "words")
-        return "\n".join([f"SELECT {', '.join(summed)}", f"FROM {words}", *(["GROUP BY 1"] if cells.shape else [])])
+        blocks = self._derived(_indented([*lines, f"GROUP BY {grouped}"]), "blocks")
+        return "\n".join([f"SELECT {', '.join(summed)}", f"FROM {blocks}", *(["GROUP BY 1"] if cells.shape else [])])
 
     def places(self, plan: Plan, axes: tuple[Axis, ...], region: Region) -> str:
         """Every row that has a cell on each axis, as the numbers of those cells: p0, p1, ...
@@ -280,12 +281,14 @@ class SqlWriter:
         places = ", ".join(str(place + 1) for place in range(len(keys)))
         bits = self.dialect.distinct_bits(self._name(PERSON)) if persons else None
         if bits is not None:
-            words = [*listed, f"{bits.word} AS {self._name(f'{OURS}word')}", f"{bits.bits} AS bits"]
-            lines = [f"SELECT {', '.join(words)}", f"FROM {rows.text}", *_where(list(rows.conditions))]
-            words_text = _indented([*lines, f"GROUP BY {places}, {len(keys) + 1}"])
-            rows = _Rows(text=self._derived(words_text, "words"), conditions=())
+            names = [f"b{word}" for word in range(len(bits.bits))]
+            blocks = [*listed, f"{bits.block} AS {self._name(f'{OURS}block')}"]
+            blocks += [f"{each} AS {name}" for each, name in zip(bits.bits, names, strict=True)]
+            lines = [f"SELECT {', '.join(blocks)}", f"FROM {rows.text}", *_where(list(rows.conditions))]
+            lines.append(f"GROUP BY {places}, {len(keys) + 1}")
+            rows = _Rows(text=self._derived(_indented(lines), "blocks"), conditions=())
             listed = [f"k{place}" for place in range(len(keys))]
-            counted = f"CAST(sum({bits.size('bits')}) AS {self.dialect.big})"
+            counted = f"CAST(sum({bits.size(names)}) AS {self.dialect.big})"
         return "\n".join(
             [
                 f"SELECT {', '.join(listed)}, {counted} AS persons",

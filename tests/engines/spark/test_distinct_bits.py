@@ -1,4 +1,4 @@
-"""Different persons and numbers, counted as bits of words, are those that `count(DISTINCT)` counts."""
+"""Different persons and numbers, counted as bits of blocks, are those that `count(DISTINCT)` counts."""
 
 from dataclasses import replace
 
@@ -27,8 +27,8 @@ BY_AGE = Axis(of=AGE, edges=tuple(range(11)), null=True, labels=())
 OLD = Member("age", ValueSet(((5, 10),), False))
 NOBODY = Member("age", ValueSet(((7, 8),), False))
 
-#: On both sides of each word's end, and of the sign; far out as a person's number on Spark is, which names its task.
-EDGES = (0, 1, 62, 63, 64, 65, 127, 128, 191, 2**31 - 1, 2**31, 2**33, 2**33 + 63, 2**33 + 64, 2**62 - 1)
+#: On both sides of the ends of words and blocks, and of the sign; far out as a person's number on Spark is, which names its task.
+EDGES = (0, 1, 62, 63, 64, 65, 127, 128, 191, 192, 255, 256, 2**31 - 1, 2**31, 2**33, 2**33 + 63, 2**33 + 64, 2**62 - 1)
 
 
 def visits():
@@ -113,7 +113,7 @@ def check(ask, monkeypatch, rows):
         assert found == expected, sql
 
 
-def test_words_count_what_distinct_counts(ask, monkeypatch):
+def test_blocks_count_what_distinct_counts(ask, monkeypatch):
     rows = visits()
     check(ask, monkeypatch, rows)
     _, [[persons]] = ask(cells(PersonCount()), rows)
@@ -176,18 +176,20 @@ RIGHT = SparkDialect.distinct_bits
 def planted(old, new):
     def wrong(self, number):
         bits = RIGHT(self, number)
-        assert old in bits.word + bits.bits
-        return DistinctBits(word=bits.word.replace(old, new), bits=bits.bits.replace(old, new))
+        assert old in bits.block + bits.bits[3]
+        changed = tuple(each.replace(old, new) for each in bits.bits)
+        return DistinctBits(block=bits.block.replace(old, new), bits=changed)
 
     return wrong
 
 
 MISTAKES = {
-    "words of twice as many numbers": (SparkDialect, "distinct_bits", planted(", 6)", ", 7)")),
+    "blocks of twice as many numbers": (SparkDialect, "distinct_bits", planted(", 8)", ", 9)")),
+    "three words of four": (SparkDialect, "distinct_bits", planted("& 3 = 3", "& 3 = 2")),
     "half of the bits": (SparkDialect, "distinct_bits", planted("& 63", "& 31")),
     "who comes twice has gone": (SparkDialect, "distinct_bits", planted("bit_or", "bit_xor")),
-    "one of a word": (SparkDialect, "distinct_bits", planted("bit_or", "max")),
-    "words are counted": (DistinctBits, "size", staticmethod(lambda bits: "1")),
+    "one number of a word": (SparkDialect, "distinct_bits", planted("bit_or", "max")),
+    "blocks are counted": (DistinctBits, "size", staticmethod(lambda bits: "1")),
 }
 
 
