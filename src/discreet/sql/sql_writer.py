@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import assert_never
 
 from discreet.accounting.region import NOT_NULL, Region, ValueSet
@@ -43,6 +44,9 @@ PLACE = f"{OURS}place"
 
 #: A column of so few values is grouped by its dictionary.
 _FEW = 2048
+
+#: In so few cells different numbers are counted as bits: a block of a cell then has several of its 256.
+_MOST_CELLS_OF_BITS = 64
 
 #: The keys of persons are counted in so many parts, of which one is held at a time.
 _PARTS = 4
@@ -123,7 +127,7 @@ class SqlWriter:
             text += f"\nJOIN {self.names.discovered_keys} ON {' AND '.join(matches)}"
         conditions += [self._within(axis) for axis in cells.axes]
         filter_clauses = ["" if len(filters) == 1 else self._filter(where) for _, where in counted_statistics]
-        bits = self._distinct_bits(cells.statistics)
+        bits = self._distinct_bits(cells.statistics) if prod(cells.shape) <= _MOST_CELLS_OF_BITS else None
         if bits is not None:
             counts = [count for count, _ in counted_statistics]
             return self._count_bits(cells, bits, counts, filter_clauses, _Rows(text=text, conditions=tuple(conditions)))
@@ -279,16 +283,6 @@ class SqlWriter:
         listed = [f"{self._plain(key)} AS k{place}" for place, key in enumerate(keys)]
         counted = f"count(DISTINCT {self._name(PERSON)})" if persons else "count(*)"
         places = ", ".join(str(place + 1) for place in range(len(keys)))
-        bits = self.dialect.distinct_bits(self._name(PERSON)) if persons else None
-        if bits is not None:
-            names = [f"b{word}" for word in range(len(bits.bits))]
-            blocks = [*listed, f"{bits.block} AS {self._name(f'{OURS}block')}"]
-            blocks += [f"{each} AS {name}" for each, name in zip(bits.bits, names, strict=True)]
-            lines = [f"SELECT {', '.join(blocks)}", f"FROM {rows.text}", *_where(list(rows.conditions))]
-            lines.append(f"GROUP BY {places}, {len(keys) + 1}")
-            rows = _Rows(text=self._derived(_indented(lines), "blocks"), conditions=())
-            listed = [f"k{place}" for place in range(len(keys))]
-            counted = f"CAST(sum({bits.size(names)}) AS {self.dialect.big})"
         return "\n".join(
             [
                 f"SELECT {', '.join(listed)}, {counted} AS persons",
