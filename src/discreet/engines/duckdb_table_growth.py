@@ -42,7 +42,13 @@ from discreet.engines.duckdb_declared_table import (
     translate_read_errors,
 )
 from discreet.engines.duckdb_person_path import PersonPath, build_person_path
-from discreet.engines.duckdb_person_table import create_candidates, create_kept, disagree_sql, write_side_file
+from discreet.engines.duckdb_person_table import (
+    create_candidates,
+    create_kept,
+    disagree_sql,
+    side_file_writer,
+    write_persons,
+)
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
@@ -132,7 +138,8 @@ def extend_persons(
         tally = growing.gather()
         growing.rank()
         growing.count_everybody()
-        write_side_file(cursor, "FROM everybody", beside)
+        with side_file_writer(beside) as persons:
+            write_persons(persons, cursor.sql("FROM everybody"))
         return growing.write(stream, tally)
 
 
