@@ -1,5 +1,6 @@
 """Makes the declared table of persons with many rows, in DuckDB.
 
+    part by part of the persons, where they are many:
     group the source by person -> rank the rows of those who need it -> write the others' as they come
 
 Guarantee: a person's rows in the declared table depend on that person's rows of the source, the declaration
@@ -9,6 +10,8 @@ Because: a row's codes come from the row (`declare`), its persons from `through`
     their own content and occurrence under the person's own secret (`keyed`), within the person: the
     first are kept, and all take the first one's constants. No order of rows, no other person's row and no
     chance enters. The number of a person is a name: equal for equal keys and for them alone.
+    In which part a person is depends on their key, and all of their rows are in it; how many parts there are depends on
+    others, and changes nothing but numbers and the order of rows.
 
 `memory_person_table` says the same slowly, and ranks everybody.
 """
@@ -18,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -44,37 +48,34 @@ from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.table_file import arrow_schema, new_pair, persons_schema
 from discreet.schema.column import TextColumn
 
-
-#: So many values of rows are grouped and ranked at once, in a part of the persons; some 800 MB.
-VALUES_AT_ONCE = 1 << 27
+#: So many persons are grouped at once, and so many values of rows are ranked: either takes some 900 MB at most.
+PERSONS_AT_ONCE, VALUES_AT_ONCE = 1 << 23, 1 << 26
 #: Each part reads the source again: no more than these, whatever is in it. What memory does not hold then lies on disk.
 MOST_PARTS = 16
 
 
 def declare_persons(
-    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, chain: tuple[FileSource, ...], *, target: Path
+    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, sources: tuple[FileSource, ...], *, target: Path
 ) -> DeclarationOutcome:
-    """Make the declared table of the first source of `chain` at `target`, and its side file."""
+    """Make the declared table of the first source of `sources` at `target`, and its side file."""
     with ExitStack() as stack:
-        stack.enter_context(translate_read_errors(chain[0]))
+        stack.enter_context(translate_read_errors(sources[0]))
         stream, beside = stack.enter_context(new_pair(target))
-        for source in chain:
+        for source in sources:
             stack.enter_context(source.ensure_unchanged())
-        values, kinds = duckdb_declared_table.prepare_source(cursor, ownership.schema, chain[0])
+        values, kinds = duckdb_declared_table.prepare_source(cursor, ownership.schema, sources[0])
         owned = _DuckDBPersonTable(
             cursor=cursor,
             ownership=ownership,
             values=values,
             kinds=kinds,
-            reach=build_person_path(cursor, ownership, chain),
+            reach=build_person_path(cursor, ownership, sources),
         )
         forgotten = [list(ownership.forgotten)]
         cursor.execute("CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", forgotten)
         # Text is slow to read: it is read for all persons at once.
-        is_parted = chain[0].kind == "parquet"
-        return retry_single_threaded(
-            chain[0], lambda rows: owned.write(rows, stream, beside, parts=owned.count_parts(rows) if is_parted else 1)
-        )
+        most = MOST_PARTS if sources[0].kind == "parquet" else 1
+        return retry_single_threaded(sources[0], lambda rows: owned.write(rows, stream, beside, most=most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,15 +88,10 @@ class _DuckDBPersonTable:
     kinds: list[DuckDBKind]
     reach: PersonPath
 
-    def count_parts(self, rows: str) -> int:
-        """Into how many parts the persons are cut, by the number of rows."""
-        [(exact_rows,)] = self.cursor.execute(f"SELECT count(*) FROM {rows}").fetchall()
-        values = int(exact_rows) * (len(self.ownership.schema.columns) + 4)
-        return max(1, min(-(-values // VALUES_AT_ONCE), MOST_PARTS))
-
-    def write(self, rows: str, stream: BinaryIO, beside: BinaryIO, *, parts: int) -> DeclarationOutcome:
-        """The declared table and its side file, part by part."""
+    def write(self, rows: str, stream: BinaryIO, beside: BinaryIO, *, most: int) -> DeclarationOutcome:
+        """The declared table and its side file, part by part; `most`: no more parts than these, of either kind."""
         schema = self.ownership.schema
+        parts = self._count_parts(rows, most)
         tally, totals, written = DeclarationTally(schema), _Totals(), 0
 
         def stored(persons: pq.ParquetWriter) -> Iterator[Any]:
@@ -105,8 +101,7 @@ class _DuckDBPersonTable:
                 self._group(rows, within, first_number=totals.numbers)
                 totals.add(*self._count(), self._first())
                 self._write_persons(persons)
-                self._rank(rows, within)
-                for batch in self._kept(rows, within, tally):
+                for batch in chain(self._kept(rows, within, most), self._others(rows, within, tally)):
                     written += batch.num_rows
                     yield batch
 
@@ -121,6 +116,14 @@ class _DuckDBPersonTable:
             exact_persons=totals.exact_persons,
             exact_dominant=find_dominant_person(totals.first, persons=totals.exact_persons, rows=totals.exact_rows),
         )
+
+    def _count_parts(self, rows: str, most: int) -> int:
+        """Into how many parts the persons are cut, by about how many they are."""
+        if most == 1:
+            return 1
+        joins, key = " ".join(self.reach.joins), ", ".join(part.sql for part in self.reach.key)
+        about = f"SELECT approx_count_distinct(hash({key})) FROM {rows} AS s {joins}"
+        return _parts(self.cursor.execute(about).fetchall()[0][0], PERSONS_AT_ONCE, most)
 
     def _within_sql(self, part: int, parts: int) -> str:
         """Whether a row is in a part. Those of one person are in one; those of nobody are in some part, too.
@@ -171,25 +174,29 @@ class _DuckDBPersonTable:
         sql = f"SELECT number, {tag} AS tag, rows FROM persons WHERE NOT forgotten"
         write_persons(persons, self.cursor.sql(sql, params=hmac_pads(self.ownership.tag_key)))
 
-    def _rank(self, rows: str, within: str) -> None:
-        """The rows that are kept of those who have too many, or who disagree with themselves."""
+    def _kept(self, rows: str, within: str, most: int) -> Iterator[Any]:
+        """The rows that are kept of those in a part who have too many, or who disagree with themselves."""
+        ranked = "FROM persons WHERE apart AND NOT forgotten"
+        [(exact_rows,)] = self.cursor.execute(f"SELECT coalesce(sum(rows), 0) {ranked}").fetchall()
+        turns = _parts(int(exact_rows) * (len(self.ownership.schema.columns) + 4), VALUES_AT_ONCE, most)
         listed, secret = ", ".join(self.reach.names), secret_sql(part.text for part in self.reach.key_of("persons"))
-        self.cursor.execute(
-            f"""CREATE OR REPLACE TEMP TABLE apart AS
-            SELECT {listed}, number, {secret} AS secret FROM persons WHERE apart AND NOT forgotten""",
-            hmac_pads(self.ownership.key),
-        )
         beside = {"person": "apart.number", "secret": "apart.secret"}
         coded = self._coded(rows, join="JOIN apart", beside=beside, where=within)
-        create_candidates(self.cursor, self.ownership, coded)
-        create_kept(self.cursor, self.ownership)
+        for turn in range(turns):
+            self.cursor.execute(
+                f"""CREATE OR REPLACE TEMP TABLE apart AS
+                SELECT {listed}, number, {secret} AS secret {ranked} AND number % {turns} = {turn}""",
+                hmac_pads(self.ownership.key),
+            )
+            create_candidates(self.cursor, self.ownership, coded)
+            create_kept(self.cursor, self.ownership)
+            for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
+                yield stored_columns(batch, self.ownership.schema)
+            for table in ("candidates", "repeated", "apart"):  # before there is a table to join all rows with
+                self.cursor.execute(f"DELETE FROM {table}")
 
-    def _kept(self, rows: str, within: str, tally: DeclarationTally) -> Iterator[Any]:
-        """The stored rows of a part, batch by batch: the ranked ones, then everybody else's as they come."""
-        for batch in self.cursor.sql("FROM kept").to_arrow_reader(ROWS_AT_ONCE):
-            yield stored_columns(batch, self.ownership.schema)
-        for table in ("candidates", "repeated", "apart"):  # before there is a table to join all rows with
-            self.cursor.execute(f"DELETE FROM {table}")
+    def _others(self, rows: str, within: str, tally: DeclarationTally) -> Iterator[Any]:
+        """Everybody else's rows in a part, as they come. All rows are counted here, those of nobody as well."""
         beside = {"person": "persons.number", "apart": "persons.apart"}
         where = f"persons.forgotten IS NOT TRUE AND {within}"
         others = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
@@ -218,6 +225,11 @@ class _DuckDBPersonTable:
             forms=duckdb_declared_table.FORMS,
             selection=RowSelection(joins=joins, beside=beside, where=where, places=places, with_counts=with_counts),
         )
+
+
+def _parts(exact_size: int, at_once: int, most: int) -> int:
+    """Into how many parts something is cut."""
+    return max(1, min(-(-exact_size // at_once), most))
 
 
 @dataclass(slots=True)
@@ -273,7 +285,9 @@ def create_kept(cursor: duckdb.DuckDBPyConnection, ownership: Ownership) -> None
     stored, texts, constants = _stored(ownership)
     kept = [f"first_{name} AS {name}" if name in constants else name for name in stored]
     again = [f"first_value({name}) OVER ranked AS {name}" if name in constants else name for name in stored]
-    cursor.execute("CREATE OR REPLACE TEMP TABLE repeated AS SELECT DISTINCT person FROM candidates WHERE occurrence > 1")
+    cursor.execute(
+        "CREATE OR REPLACE TEMP TABLE repeated AS SELECT DISTINCT person FROM candidates WHERE occurrence > 1"
+    )
     cursor.execute(
         f"""CREATE OR REPLACE TEMP VIEW kept AS
         SELECT {", ".join(["person", *kept])} FROM candidates ANTI JOIN repeated USING (person)
