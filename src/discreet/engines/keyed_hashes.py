@@ -114,7 +114,7 @@ def secret_sql(texts: Iterable[str]) -> str:
 def digest_sql(secret: str, codes: Mapping[str, bool], occurrence: str) -> str:
     """`row_digest`, of expressions; codes with whether they are texts."""
     content = [wrapped_sql(code) if text else f"CAST({code} AS VARCHAR)" for code, text in codes.items()]
-    # Of NULL `concat` makes nothing at all; `concat_ws`, which has to be kept from leaving out a colon, takes twice as long.
+    # Of NULL `concat` makes nothing at all. `concat_ws`, which must not leave out a colon, takes twice as long.
     parts = ", ':', ".join([secret, occurrence, *content])
     return f"substr(sha256(concat({parts})), 1, {_DIGITS})"
 
