@@ -161,7 +161,7 @@ class _GrowingPersonTable:
         forgotten = [list(self.ownership.forgotten)]
         self.cursor.execute("CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", forgotten)
         side = _table_sql(persons_file(self.earlier))
-        self.cursor.execute(f"CREATE TEMP TABLE earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
+        self.cursor.execute(f"CREATE TEMP VIEW earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
         self.cursor.execute(f"CREATE TEMP TABLE gone AS SELECT number FROM {side} SEMI JOIN forgotten USING (tag)")
 
     def group(self) -> None:
@@ -249,7 +249,7 @@ class _GrowingPersonTable:
     def count_everybody(self) -> None:
         """The side file, as a table."""
         self.cursor.execute(
-            """CREATE TEMP TABLE everybody AS
+            """CREATE TEMP VIEW everybody AS
             SELECT number, tag, rows FROM earlier ANTI JOIN persons USING (tag)
             UNION ALL SELECT number, tag, earlier_rows + added_rows FROM persons WHERE NOT forgotten"""
         )
