@@ -41,7 +41,13 @@ from discreet.engines.duckdb_declared_table import (
     translate_read_errors,
 )
 from discreet.engines.duckdb_person_path import OwnedRows, PersonPath, prepare_owned_rows
-from discreet.engines.duckdb_person_table import create_candidates, create_kept, disagree_sql, write_side_file
+from discreet.engines.duckdb_person_table import (
+    create_candidates,
+    create_kept,
+    disagree_sql,
+    side_file_writer,
+    write_persons,
+)
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.file_source import FileSource, stamp_of
 from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
@@ -130,7 +136,8 @@ def extend_persons(
         check_stop()
         growing.rank()
         growing.count_everybody()
-        write_side_file(cursor, "FROM everybody", beside)
+        with side_file_writer(beside) as persons:
+            write_persons(persons, cursor.sql("FROM everybody"))
         return growing.write(stream, tally)
 
 
@@ -154,7 +161,7 @@ class _GrowingPersonTable:
         forgotten = [list(self.ownership.forgotten)]
         self.cursor.execute("CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", forgotten)
         side = _table_sql(persons_file(self.earlier))
-        self.cursor.execute(f"CREATE TEMP TABLE earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
+        self.cursor.execute(f"CREATE TEMP VIEW earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
         self.cursor.execute(f"CREATE TEMP TABLE gone AS SELECT number FROM {side} SEMI JOIN forgotten USING (tag)")
 
     def group(self) -> None:
@@ -244,7 +251,7 @@ class _GrowingPersonTable:
     def count_everybody(self) -> None:
         """The side file, as a table."""
         self.cursor.execute(
-            """CREATE TEMP TABLE everybody AS
+            """CREATE TEMP VIEW everybody AS
             SELECT number, tag, rows FROM earlier ANTI JOIN persons USING (tag)
             UNION ALL SELECT number, tag, earlier_rows + added_rows FROM persons WHERE NOT forgotten"""
         )
