@@ -109,8 +109,8 @@ class LakeTable:
         ended, also after the others' files were taken over and that folder was removed.
         """
         entries = self.store.files(f"{self.folder}/{folder}")
-        placed = [(*entry.path.rsplit("/", 2)[-2:], entry.size) for entry in entries]
-        named = [(name, size) for above, name, size in placed if above == folder]
+        placed = [(entry.path.rsplit("/", 2), entry.size) for entry in entries]
+        named = [(names[-1], size) for names, size in placed if names[-2] == folder]
         return LakePart(folder=folder, files=tuple(pair for pair in named if not pair[0].startswith(("_", "."))))
 
     @contextmanager
