@@ -17,7 +17,7 @@ from itertools import pairwise
 from json import dumps
 from typing import Any
 
-from relation import TRUE, Broken, Open, Relation, columns, derive, whole
+from relation import TRUE, Broken, Open, Relation, columns, derive, tested, whole
 
 UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
 CLOSE = 1 + Fraction(1, 10**15)
@@ -308,6 +308,19 @@ def moves(
     return spread(total, -(-heaped * term // grain), cells)
 
 
+def size_of(axis: Any) -> int:
+    """How many cells an axis has: consecutive bins, in one of which each row lies; and NULL."""
+    _, edges, null = axis
+    if type(null) is not bool or len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
+        raise Broken("bins that are not consecutive")
+    return len(edges) - 1 + null
+
+
+def read_of(of: Any, more: list[Any]) -> set[str]:
+    """The columns of which a quantile, a sum or a number of different values is."""
+    return columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
+
+
 #: The members of events, of laws, of strategies.
 EVENTS = {
     "together": {"kind", "events"},
@@ -357,6 +370,9 @@ class Steps:
             or not set(map(text, (axis for axes in self.sets for axis in axes))) <= set(map(text, limit["axes"]))
         ):
             raise Broken("a limit on other groups than those that are counted")
+        read = [read_of(of, more) | tested(more[-1]) for of, *more in (*self.statistics, *self.quantiles)]
+        if limit is not None and limit["columns"] != sorted(set().union(*read)):
+            raise Broken("a limit that orders a person's rows by other columns than are counted")
 
     def of(self, stored: dict[str, Any], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The steps of one stored measurement. `told` is asked for a margin alone, which its delta then confirms."""
@@ -380,10 +396,7 @@ class Steps:
     def groups(self, place: int) -> int:
         if whole(place) < 0:
             raise Broken("a set that the query does not have")
-        for _, edges, _ in self.sets[place]:  # bins that overlap would count a row twice
-            if len(edges) < 2 or any(whole(one) >= whole(two) for one, two in pairwise(edges)):
-                raise Broken("bins that are not consecutive")
-        return math.prod(len(edges) - 1 + (null is True) for _, edges, null in self.sets[place])
+        return math.prod(map(size_of, self.sets[place]))
 
     def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
         """In how many groups the rows of one unit can lie: one, where the keys are constant over them."""
@@ -426,8 +439,8 @@ class Steps:
         """Choices of an estimate and, if it has an interval, of its two ends; a row moves a score by at most
         max(a, b - a) b-ths of a rank, for a / b.
         """
-        (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
-        a, b = ratio(fraction).as_integer_ratio()
+        axis, fraction, _where = self.quantiles[part["quantile"]]
+        bins, (a, b) = size_of(axis), ratio(fraction).as_integer_ratio()
         drawn = event["events"] if event["kind"] == "together" else []
         rates = [ratio(each["epsilon"]) for each in drawn if each["kind"] == drawn[0]["kind"] in CHOICES]
         if (len(drawn) == 1) != (ratio(part["confidence"]) == 0):
@@ -438,11 +451,11 @@ class Steps:
             raise Broken("a quantile needs one choice, or one and two for the ends of its interval, of one kind")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
             raise Broken("the number of quantiles differs from the number of groups")
-        if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(edges) for each in part["noisy"]):
+        if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(axis[1]) for each in part["noisy"]):
             raise Broken("a quantile outside all bins")
         named = {"kind": "quantile", "set": part["place"], "quantile": part["quantile"], "numbers": len(part["noisy"])}
-        bins, score = len(edges) - 1 + (null is True), self.relation.rows * max(a, b - a)
-        return named | {"bins": bins, "rows": self.relation.rows, "score": score, "event": event}
+        rows = self.relation.rows
+        return named | {"bins": bins, "rows": rows, "score": rows * max(a, b - a), "event": event}
 
     def discovered(self, part: dict[str, Any], event: dict[str, Any], told: Any) -> dict[str, Any]:
         """Keys by a threshold on noisy numbers of persons, or by exponential choices against a stop."""
