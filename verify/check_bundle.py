@@ -57,6 +57,8 @@ COMPUTED = {
     "model": "rows sampled from a model that was fitted to them, and nobody's to check",
     "batch": "estimates for each statement from all of them together, which is not repeated here",
 }
+#: What stands for the text of what no SQL asked for.
+TITLES = {"model": "synthetic data", "publish": "tables that add up"}
 NOT_PROVED = (
     "No checker can prove that the noise was drawn from the stated distribution, that the data was true, that nothing "
     "else was released about these people, or that the key is the publisher's: compare its fingerprint with one that "
@@ -193,6 +195,8 @@ class Bundle:
         if isinstance(person, dict):
             words = f"all rows of one person of {person['through']}"
         named = [persons(table, told) for table, told in self.plan["schemas"].items() if "persons" in told]
+        if len({len(told["persons"][-1]["person"]) for told in self.plan["schemas"].values() if "persons" in told}) > 1:
+            raise Broken("the persons of one table are not those of another")
         own = self.plan["schemas"][self.plan["table"]].get("persons", [])
         same(self.proof["unit"], {"is": words, "rows": rows, "persons": own}, "the privacy unit")
         if self.plan.get("unit_changes"):
@@ -235,6 +239,7 @@ class Bundle:
         same(proof["relation"], relation.facts, "how a privacy unit enters the relation")
         own = self.payload(self.plan["release"])
         ids = [self.plan["release"], *own["also"]]
+        same([own["text"], bool(proof["publics"])], [self.plan["text"], self.plan["publics"]], "the text of the query")
         same(sorted(proof["measured"]), sorted(ids), "the list of measurements")
         same(sorted(self.plan["payloads"]), sorted(ids), "the list of stored payloads")
         read_ = {told["table"] for told in relation.facts if told["node"] in ("scan", "roster")}
@@ -273,6 +278,10 @@ class Bundle:
         stored = self.payload(plan["release"])
         named = " ".join(stored.get("texts", [])).lower()  # of the tables that a batch joins its statements speak
         joined = stored.get("tables", []) if plan["kind"] == "model" else []
+        title = f"{TITLES.get(plan['kind'], plan['kind'])} of {', '.join((plan['table'], *joined))}"
+        same(plan["text"], "\n;\n".join(stored.get("texts", [title])), "the text of what was released")
+        if plan["kind"] == "description":
+            same(stored["columns"], len(plan["schemas"][plan["table"]]["declared"].get("columns", {})), "its columns")
         same([plan["schemas"][name]["version"] for name in joined], stored.get("table_versions", []), "the versions")
         known = {plan["table"], stored.get("counted"), *joined}
         if {name for name in plan["schemas"] if name.lower() not in named} - known:

@@ -72,7 +72,9 @@ def check_ladders(shape: Node, events: list[Node], drawn: list[Any], reserved: N
     names = [name for name in STEPS if name in shape["shares"]]
     others, last = events[: len(events) - len(names)], events[len(events) - len(names) :]
     kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in names]
-    if [(event["kind"], event.get("step")) for event in last] != kinds or any(e["kind"] == "ladder" for e in others):
+    if [(event["kind"], event.get("step")) for event in last] != kinds or any(
+        e["kind"] == "ladder" for each in others for e in parted(each)
+    ):
         raise Broken("a ladder is made for less than one edge, or was never drawn")
     for name, event in zip(names, last, strict=True):
         if floored:

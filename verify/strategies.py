@@ -24,8 +24,10 @@ def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
         lines = [entries[place::cells] for place in range(cells)]
         return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
     if kind == "merged":
-        inner = [*norms(told["inner"]), (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])]
+        inner, groups = [*norms(told["inner"]), (0, 0)], numbers(told["groups"])  # -1: in none
+        if not -1 <= min(groups) <= max(groups) < len(inner) - 1:
+            raise Broken("cells that are put together have no numbers")
+        return [inner[place] for place in groups]
     if kind == "stack":
         if len(told["parts"]) > 100:
             raise Open("a strategy with too many parts")
