@@ -4,7 +4,7 @@ A column of keys that is none of these says something that was not measured, or 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -164,7 +164,9 @@ class Keys:
         """What the columns of an expression are declared to hold."""
         return {self.named[name]["type"] for name in columns(of) if name in self.named}
 
-    def holds(self, words: list[str], values: list[Any], where: list[tuple[int, int]]) -> bool:
+    def holds(
+        self, words: list[str], values: list[Any], where: list[tuple[int, int]], same_table: Callable[[Node], bool]
+    ) -> bool:
         """Whether values are labels of the key that words name: of a column, or of what is computed of just these."""
         lying = [self.positions(*group) for group in where]
         plain = len(words) in (1, 3) and words[-1] != ")"
@@ -174,6 +176,8 @@ class Keys:
         units &= {word.strip("'") for word in words}
         own = [key for key, of in self.of.items() if named[key] == every and (not plain or "column" in of)]
         own = [key for key in own if unit_of(self.of[key]) == units] or own
+        if own and not (own := [key for key in own if same_table(self.of[key])]):
+            raise Open("its words in the text name a column of another table")
         places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in self.of}
         fits = {key for key, lists in self.labels.items() for labels in lists if called(values, places[key], labels)}
         if plain and not own and words[-1] in {name.lower() for name in self.named}:
