@@ -39,6 +39,10 @@ def check_declared(table: str, declared: Node) -> None:
     check_format(f"the declaration of {table}", declared)
     for name in ("rows_per_person", "groups_per_person", "rows_per_person_per_group", "public_persons"):
         whole(declared.get(name, 1))
+    known = [name.lower() for name in columns]
+    own = [*known, *(map(str.lower, listed(person)) if not isinstance(person, dict) else ())]
+    if len(set(own)) < len(own) or any(name.startswith("discreet:") for name in own):
+        raise Broken(f"{table} has two columns of one name, or one that is called as Discreet calls its own")
     if isinstance(person, dict):
         closed(person, {"through", "on"}, f"the persons of {table}")
         person = [person["through"], *listed(person["on"])]
@@ -46,7 +50,6 @@ def check_declared(table: str, declared: Node) -> None:
     named = [declared.get("population", ""), *listed(person), *listed(ends), *declared.get("invariants", [])]
     if not all(type(each) is str for each in named):
         raise Broken(f"a declared name of {table} is not a text")
-    known = [name.lower() for name in columns]
     for told in declared.get("invariants", []):
         if told.strip() != "*" and told.partition(">")[0].strip().lower() not in known:
             raise Broken(f"exact totals of {table} by something that is not a declared column")

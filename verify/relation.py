@@ -158,6 +158,11 @@ def columns(node: Node) -> set[str]:
     return columns(otherwise).union(*(tested(test) | columns(chosen) for test, chosen in cases))
 
 
+def plain(name: str) -> str:
+    """What a column is called, without the join that brings it."""
+    return ((name.startswith("discreet:") and name.partition(".")[2]) or name).lower()
+
+
 def tested(test: Any) -> set[str]:
     """The columns of a condition: a column's list of values, an expression's, or an AND or OR of such."""
     kind, parts = ("list", test[1:]) if isinstance(test, list) else only(test)

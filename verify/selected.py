@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from measured import ratio, read_of
-from relation import Broken, Node, Open, columns, tested
+from relation import Broken, Node, Open, columns, plain, tested
 
 WORD = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\d+(?:\.\d+)?|\w+|[^\s\w]", re.S)
 #: What aggregates of a formula are called in SQL.
@@ -338,11 +338,6 @@ def leaves(tree: Any) -> Iterator[Any]:
 def spelled(kind: str, named: set[str], words: list[str], sides: set[tuple[str, int | None]]) -> str:
     once = kind == "count" and "distinct" in words
     return f"{kind}{' distinct' if once else ''} of {', '.join(sorted(named))} {sorted(map(str, sides))}"
-
-
-def plain(name: str) -> str:
-    """What a column is called, without the join that brings it."""
-    return name.rpartition(".")[2].lower()
 
 
 def brought(plan: Node, joins: int) -> Iterator[tuple[str, int]]:

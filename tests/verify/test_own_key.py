@@ -127,7 +127,7 @@ LOG = {"scan": "log", "version": 1}
 def table_of_rows(documents):
     """A table more of the same people, which says nothing of persons: each of its rows is a unit."""
     plan = documents["plan"]
-    columns = {"discreet:1.nights": {"type": "integer", "low": 0, "high": 30}}
+    columns = {"nights": {"type": "integer", "low": 0, "high": 30}}
     population = plan["schemas"][plan["table"]]["population"]
     plan["schemas"]["log"] = {"version": 1, "population": population, "declared": {"columns": columns}}
 
@@ -146,6 +146,7 @@ def grid_of_rows(documents):
 
 def rows_of_log(contents):
     contents[0]["added"] = {"plan": LOG, "statistic": ["rows", EVERY]}
+    contents[0]["axes"][0][0] = {"column": "nights"}
 
 
 INQUIRY = {"keys": [], "plan": LOG, "quantiles": [], "sets": [[]], "statistics": [["rows", EVERY]], "top": None}
@@ -389,6 +390,14 @@ def other_persons(documents):
     told["persons"][0] |= {"person": ["id", "turn"], "kinds": ["text", "integer"]}
 
 
+def twins(name):
+    def changed(documents):
+        columns = documents["plan"]["schemas"]["visits"]["declared"]["columns"]
+        columns[name] = columns["weight"]
+
+    return changed
+
+
 def stored_words(documents):
     store(documents["plan"], stored(documents["plan"]) | {"text": "exactly 163"})
 
@@ -456,6 +465,9 @@ ANSWERS = {
     "other words where they are stored": ("rows: count", stored_words, "sensitivity"),
     "a public table that is none": ("rows: count", lambda told: told["plan"].update(publics=True), "sensitivity"),
     "a join that the text does not name": ("persons: brought", of_one_table, "names"),
+    "two columns of one name": ("persons: bins", twins("WEIGHT"), "documents"),
+    "a column that identifies people": ("persons: bins", twins("id"), "documents"),
+    "a column that is called as those of joins are": ("persons: bins", twins("discreet:1.weight"), "documents"),
     "the most common of no keys": ("rows: count", most_common, "documents"),
 }
 
