@@ -8,10 +8,8 @@ README.md says what no checker can prove, docs/proofs/bundles.md why each rule i
 import hashlib
 import json
 import re
-import struct
 import sys
 from collections.abc import Callable
-from csv import Error as UnreadableTable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from io import TextIOWrapper
@@ -47,10 +45,6 @@ CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
 #: A line of card.yaml: a plain name, a text or a number. In other forms a name could be spelled in two ways.
 CARD = re.compile(r' *(?:[a-z_]+:(?: (?:"(?:[^"\\]|\\.)*"|[0-9.e+-]+))?|- "(?:[^"\\]|\\.)*")')
-STRANGE = (
-    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, StopIteration, MemoryError,
-    AssertionError, struct.error, UnreadableTable,
-)  # fmt: skip
 #: Tables that follow from those numbers by more than a formula.
 COMPUTED = {
     "ranges": "estimates from all of them together, by least squares, which is not repeated here",
@@ -116,7 +110,7 @@ class Bundle:
             verdict, words = "open", str(problem)
         except Broken as problem:
             verdict, words = "broken", str(problem)
-        except STRANGE:
+        except Exception:
             verdict, words = "broken", "something is missing or has the wrong type"
         self.found.append((verdict, name, "".join(each if each.isprintable() else "?" for each in words[:300])))
         return verdict != "broken"
@@ -264,7 +258,6 @@ class Bundle:
         events, plan = [step["event"] for step in self.plan["steps"]], self.plan
         same(self.proof["steps"], plan["steps"], "the list of steps")
         same(self.payload(plan["release"]).get("steps", len(events)), len(events), "the number of steps")
-        same([step["number"] for step in plan["steps"]], [*range(1, len(events) + 1)], "the numbers of steps")
         drawn = {f"{plan['release']}.{number}" for number in range(1, len(events) + 1)}
         if plan["event"]["kind"] != "reserved" or set(plan["payloads"]) - {plan["release"]} != drawn:
             raise Open("releases of this kind cannot be derived here: only the losses are checked")
@@ -480,7 +473,7 @@ def main(words: list[str]) -> int:
         return 3
     try:
         bundle = checked(files_in(Path(words[0])), key)
-    except (OSError, *STRANGE):
+    except Exception:
         print("this is not a bundle: a folder with a readable manifest.json", file=sys.stderr)
         return 3
     verdicts = {verdict for verdict, _, _ in bundle.found}

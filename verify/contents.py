@@ -134,7 +134,7 @@ def check_stored(kind: str, content: Node, values: Any) -> None:
     an exact number.
     """
     if kind == "run":
-        closed(values, MEASUREMENT - {"surer"}, "what a step stores")
+        closed(values, MEASUREMENT.keys() - {"surer"}, "what a step stores")
     elif isinstance(values, dict):
         closed(values, BESIDE.get(kind, {"type", "data"}), "what a step stores")
         if "of" in values and text(values["of"]) != text(content):

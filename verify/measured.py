@@ -48,6 +48,31 @@ def closed(told: Any, known: set[str], what: str) -> None:
         raise Broken(f"{what} has an unknown member {strange[0]!r}")
 
 
+def shaped(told: Any, form: Any, what: str) -> None:
+    """Whether data has a form: a type or one of several, the pattern of a text, a rule, a list or an object of such."""
+    right: Any = True
+    if isinstance(form, dict):
+        closed(told, set(form), what)
+        for name, value in told.items():
+            shaped(value, form[name], f"{name} of {what}")
+    elif isinstance(form, list):
+        right = isinstance(told, list)
+        for each in told if right else ():
+            shaped(each, form[0], what)
+    elif isinstance(form, str):
+        right = type(told) is str and re.fullmatch(form, told, re.ASCII) is not None
+    elif isinstance(form, type | tuple):
+        right = type(told) in (form if isinstance(form, tuple) else (form,))
+    elif form is not None:  # a rule, which may say more itself; of what is looked at elsewhere there is none
+        right = form(told)
+    if right is False:
+        raise Broken(f"{what} is invalid, or not {'a list of texts' if form == [str] else 'of its type'}")
+
+
+def maybe(form: Any) -> Any:
+    return lambda told: told is None or shaped(told, form, "what is stored")
+
+
 def loss(event: dict[str, Any]) -> Loss:
     """What an event costs, by its mathematics alone; a refinement costs here what its noise alone costs."""
     kind, none = event["kind"], Fraction(0)
@@ -349,12 +374,6 @@ STRATEGIES = {
     "stack": {"kind", "parts"},
     "product": {"kind", "factors"},
 }
-#: What is stored of noisy cells, of a quantile and of discovered keys.
-PARTS = {
-    "cells": {"kind", "place", "statistics", "noisy", "laws"},
-    "bins": {"kind", "place", "quantile", "noisy", "confidence"},
-    "keys": {"kind", "keys", "answers", "noisy", "law", "threshold", "cut"},
-}
 
 
 class Steps:
@@ -382,7 +401,6 @@ class Steps:
             raise Broken("keys that no step discovered, or a step that discovers keys that the query does not ask for")
         self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
-            closed(part, PARTS[part["kind"]], "a part of a measurement")
             if part["kind"] == "cells":
                 for vector in range(len(part["statistics"])):
                     found.append({"part": place, "vector": vector} | self.vector(part, vector, events.pop(0)))
@@ -416,7 +434,7 @@ class Steps:
 
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
-        if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
+        if number < 0:
             raise Broken("numbers that belong to no statistic")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         keys = [axis[0] for axis in self.sets[place]] + self.keys
@@ -430,7 +448,7 @@ class Steps:
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
         if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != drawn:
             raise Broken("the event does not match this noise distribution and this sensitivity")
-        if len(part["noisy"][vector]) != numbers or not all(type(each) is int for each in part["noisy"][vector]):
+        if len(part["noisy"][vector]) != numbers:
             raise Broken("the number of noisy numbers differs from the number of cells")
         named = {"kind": "noise", "set": place, "statistic": number, "numbers": numbers, "groups": groups}
         return named | {"constant": constant, "touched": touched, "terms": terms, "law": law, "event": event} | far
@@ -460,14 +478,10 @@ class Steps:
     def discovered(self, part: dict[str, Any], event: dict[str, Any], told: Any) -> dict[str, Any]:
         """Keys by a threshold on noisy numbers of persons, or by exponential choices against a stop."""
         _, most = self.touched(self.keys, None)
-        kinds = {type(value) for key in part["keys"] for value in key} - {str, int, type(None)}
-        counted_ = [] if part["answers"] is None else part["keys"]
-        if kinds or any(len(key) != len(self.keys) for key in part["keys"]):
+        if any(len(key) != len(self.keys) for key in part["keys"]):
             raise Broken("a key must have a text, a whole number or NULL for each key of the query")
-        if len(set(map(text, part["keys"]))) < len(part["keys"]) or len(part["noisy"]) != len(counted_):
-            raise Broken("a key was found twice, or the number of noisy numbers differs from the number of keys")
-        if not all(type(each) is int for each in part["noisy"]):
-            raise Broken("a noisy number is not a number")
+        if len(part["noisy"]) != (0 if part["answers"] is None else len(part["keys"])):
+            raise Broken("the number of noisy numbers differs from the number of keys")
         named = {"numbers": len(part["keys"]), "touched": most, "event": event}
         if event["kind"] == "threshold":
             scale, threshold, answers = positive(ratio(event["scale"])), whole(part["threshold"]), part["answers"]

@@ -33,25 +33,13 @@ PARTS = {
 }
 #: How many arguments an expression has, and how many of them are expressions.
 ARGUMENTS = {
-    "plus": (2, 2),
-    "times": (2, 2),
-    "over": (3, 2),
-    "remainder": (2, 2),
-    "absolute": (1, 1),
-    "root": (1, 1),
-    "bitlength": (1, 1),
-    "lookup": (3, 1),
-    "whole": (1, 0),
-    "null": (0, 0),
-    "length": (1, 1),
-    "like": (2, 1),
-    "lower": (1, 1),
-    "upper": (1, 1),
-    "trim": (3, 1),
-    "substr": (3, 1),
-    "part": (2, 1),
-    "start": (2, 1),
-}
+    name: numbers
+    for numbers, names in {
+        (2, 2): "plus times remainder", (3, 2): "over", (1, 1): "absolute root bitlength length lower upper",
+        (2, 1): "like part start", (3, 1): "lookup trim substr", (1, 0): "whole", (0, 0): "null",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
 #: How many arguments a number of a person's rows has, its condition among them.
 INNER = {"rows": 1, "distinct": 2, "sum": 4, "mean": 3, "lowest": 2, "highest": 2}
 MOST_BITS = 4096  # of a bound: numbers that were summed have fewer than 80
