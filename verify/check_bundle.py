@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
-from contents import check_contents, formatted, unpacked
+from contents import check_condition, check_contents, formatted, unpacked
 from declared import ACCOUNTINGS
 from ed25519 import signed
 from measured import (
@@ -148,7 +148,7 @@ class Bundle:
             same([self.proof[name], self.plan[name]], [told, told], f"the {name}")
         named = {"format", "release", "kind", "unit", "losses", "total", "doubled", "limit", "spent", "ledger"}
         answer = {"question", "publics", "relation", "measured", "shown"}
-        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents"}, "batch": {"contents"}}
+        more = {"marginals": {"axes"}, "publish": {"axes"}, "ranges": {"contents", "rows"}, "batch": {"contents"}}
         if set(self.proof) - more.get(self.plan["kind"], set()) != named | (
             answer if self.plan["kind"] == "answer" else {"steps"}
         ):
@@ -291,6 +291,10 @@ class Bundle:
             return f"{within}; {check_declared_tables(plan, stored, values, self.proof['axes'], rows)}"
         if contents is None:
             raise Open(f"{within}; what they measured is not here: an older bundle, or one that joins a public table")
+        if "meaning" in stored:
+            if "rows" not in self.proof:
+                raise Open(f"{within}; the condition on their rows is not here: an older bundle")
+            check_condition(plan, self.proof["rows"], stored["meaning"])
         return f"{within}; {check_contents(plan, contents, values, stored)}"
 
     def losses(self) -> str:
@@ -311,6 +315,8 @@ class Bundle:
         every = {"kind": "together", "events": list(parts.values())}
         self.orders = None if plan["doubled"] else divergences(every)
         same(proof["total"], as_text(self.total), "the total loss")
+        if plan["doubled"] and epsilon is not None and '"noise_delta"' in text([plan["steps"], every]):
+            raise Open("keys were found by weights, whose delta does not just double where two people change")
         return ", ".join(f"{name} {value}" for name, value in proof["total"].items() if value is not None)
 
     def claims(self) -> str:

@@ -258,6 +258,16 @@ def related(node: Node, plan: Node, fewest: int = 1) -> Relation:
     return relation
 
 
+def check_condition(plan: Node, rows: Node, meaning: str) -> None:
+    """The rows of the declared table under a condition, by their digest: a unit has no more of them than in it."""
+    check_relation(rows)
+    facts = related(rows, plan).facts
+    if digest(rows) != meaning or [facts[0]["table"], *(told["node"] for told in facts)] != [
+        plan["table"], "scan", *["filter"] * (len(facts) - 1)
+    ]:  # fmt: skip
+        raise Broken("the steps counted other rows than those of the declared table under a condition")
+
+
 def most_added(content: Node, plan: Node) -> tuple[int, Node]:
     """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term.
 

@@ -217,6 +217,39 @@ def wrapped(documents):
     del plan["payloads"][f"{plan['release']}.3"]
 
 
+VISITS = {"scan": "visits", "version": 1}
+#: Where a person has more rows than in the declared table, or of which nothing says how many.
+OTHER_ROWS = {
+    "joined with themselves": {"person": VISITS, "outer": False, "columns": [], "of": VISITS},
+    "of persons": {"per-person": [], "by": [], "of": VISITS},
+    "of another version": {"filter": EVERY, "of": VISITS | {"version": 2}},
+}
+
+
+@pytest.mark.parametrize("title", [*OTHER_ROWS, "nothing"])
+def test_ranges_count_rows_of_the_declared_table(title, programs):
+    """The relation whose digest their steps have is in the proof: a digest alone may stand for any rows."""
+    files, own = programs["ranges by groups"], OTHER_ROWS.get(title)
+    digest = "1" * 64 if own is None else rules()[1].digest(own)
+
+    def counted(documents):
+        store(documents["plan"], stored(documents["plan"]) | {"meaning": digest})
+        if own is not None:
+            documents["proof"]["rows"] = own
+
+    lie = in_program(files, counted, everywhere("rows", lambda told: told.update(rows=digest)))
+    assert verdicts(lie)["sensitivity"] == "broken"
+
+
+def test_ranges_without_their_condition_stay_open(programs):
+    """As versions before wrote them."""
+
+    def silent(documents):
+        del documents["proof"]["rows"]
+
+    assert verdicts(in_program(programs["ranges by groups"], silent))["sensitivity"] == "open"
+
+
 def titled(documents):
     documents["plan"]["text"] = "exactly 163"
 
