@@ -305,14 +305,14 @@ class Bundle:
         parts |= {one: self.payload(one)["event"] for one in stored.get("also", ())}
         same(proof["losses"], {name: as_text(loss(event)) for name, event in parts.items()}, "the loss of an event")
         same([proof["doubled"], type(plan["doubled"]) is bool], [plan["doubled"], True], "whether losses count double")
-        epsilon, rho, delta = loss({"kind": "together", "events": list(parts.values())})
+        every = {"kind": "together", "events": list(parts.values())}
+        epsilon, rho, delta = loss(every)
         if plan["doubled"]:
             most = 1 - Fraction(1, 10**18)
             epsilon, rho, delta = None if epsilon is None else 2 * epsilon, 4 * rho, min(most, 2 * delta)
         if plan["invariants"] and not plan["doubled"]:
             raise Broken("exact totals are published, but losses do not count double")
         self.total = epsilon, rho, delta
-        every = {"kind": "together", "events": list(parts.values())}
         self.orders = None if plan["doubled"] else divergences(every)
         same(proof["total"], as_text(self.total), "the total loss")
         if plan["doubled"] and epsilon is not None and '"noise_delta"' in text([plan["steps"], every]):

@@ -11,7 +11,20 @@ from json import loads
 from math import prod
 from typing import Any
 
-from measured import Steps, closed, digest, moves, noise_of, numbers, parted, question_digest, size_of, text
+from measured import (
+    Steps,
+    closed,
+    digest,
+    maybe,
+    moves,
+    noise_of,
+    numbers,
+    parted,
+    question_digest,
+    shaped,
+    size_of,
+    text,
+)
 from members import check_nodes, check_question, check_relation, no_objects
 from networks import check_ladder, check_network, check_numbers
 from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
@@ -34,9 +47,7 @@ KINDS = {
     "changes": {"changes", "persons"},
     "earlier": {"earlier", "persons"},
 }
-NETWORK = {"ends", "directed", "keys", "labels", "trait"}
-#: What is made of persons, by which a table of them is cut; what a step stores beside its noisy numbers.
-MADE = {"of", "columns", "axes", "codes", "joined"}
+#: What a step stores beside its noisy numbers.
 BESIDE = {
     "linear": {"noisy", "beside"},
     "network": {"noisy", "of"},
@@ -77,7 +88,9 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
     for content, step, values in zip(contents, plan["steps"], drawn, strict=True):
         (kind,) = KINDS.keys() & set(content) or {"counted"}
         closed(content, KINDS[kind], "what a step measured")
-        check_inside(content)
+        for name, part in content.items():
+            form = MADE if name == "persons" and isinstance(part, dict) else FORMS.get(name, no_objects)
+            shaped(part, form, f"{name} of what a step measured")
         events = parted(step["event"])
         check_stored(kind, content, values)
         if kind != "run" and digest(content) != step["of"]:
@@ -106,27 +119,21 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
     return f"each step measured what was charged, with noise for {rows} rows per unit"
 
 
-def check_inside(content: Node) -> None:
-    """Axes, codes and relations have the members of such; nothing else in a content is an object."""
-    persons = content.get("persons", {})
-    for name in content.keys() - {"axes", "persons", "of", "inquiry", "added"}:
-        no_objects(content[name])
-    if "of" in content:
-        closed(content["of"], NETWORK, "a network")
-        no_objects([*content["of"].values()])
-    check_nodes(content.get("axes", []))
-    if isinstance(persons, list):
-        return no_objects(persons)
-    closed(persons, MADE, "what is made of persons")
-    check_nodes([persons.get("axes", []), persons.get("codes", [])])
-    for each in persons.get("columns", []):
-        closed(each, {"of", "code"}, "a column of persons")
-        no_objects([*each.values()])
-    joined, same, referring = persons.get("joined", [{}, None, []])
+def check_joined(told: Any) -> None:
+    """Rows of joined tables: a relation, which expressions are the same, and relations of rows that refer to them."""
+    joined, same, referring = told
     for plan, *more in [[joined, same], *referring]:
         check_relation(plan)
         check_nodes(more)
-    return None
+
+
+#: What is made of persons, by which a table of them is cut; a network. Of others nothing is an object.
+COLUMN = {"of": "row|previous|rows|gap|after|previous_after", "code": maybe(int)}
+MADE = {"of": "|".join(PERSONS), "columns": [COLUMN], "axes": check_nodes, "codes": check_nodes, "joined": check_joined}
+NETWORK = {
+    "ends": [str], "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
+}  # fmt: skip
+FORMS = {"axes": check_nodes, "of": NETWORK, "inquiry": None, "added": None}
 
 
 def check_stored(kind: str, content: Node, values: Any) -> None:

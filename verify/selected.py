@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from measured import ratio, read_of
+from measured import ratio, read_of, text
 from relation import Broken, Node, Open, columns, plain, tested
 
 WORD = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\d+(?:\.\d+)?|\w+|[^\s\w]", re.S)
@@ -180,21 +180,14 @@ class Spoken:
     persons: the columns by which people are identified. nullable: those that may be NULL.
     """
 
-    def __init__(
-        self,
-        statistics: list[Any],
-        quantiles: list[Any],
-        plan: Node,
-        words: list[str],
-        persons: set[str],
-        known: Node,
-    ) -> None:
-        self.statistics, self.quantiles, self.made = statistics, quantiles, dict(made(plan))
+    def __init__(self, question: Node, words: list[str], persons: set[str], known: Node) -> None:
+        self.statistics, self.quantiles = (sorted(question[name], key=text) for name in ("statistics", "quantiles"))
+        self.made = dict(made(question["plan"]))
         self.persons, self.nullable = persons, {name.lower() for name, (_, _, null) in known.items() if null}
         self.called, *others = called_tables(words) or [[]]
         if others and others != [self.called] * len(others):
             raise Open("its statements join other tables, or call them otherwise")
-        self.brought = dict(brought(plan, len(self.called) - 1))
+        self.brought = dict(brought(question["plan"], len(self.called) - 1))
         self.several = {name for name, many in Counter(map(plain, known)).items() if many > 1 < len(self.called)}
         self.inner: dict[str, list[list[str]]] = {}
         for name, own in (item(each) for each in nested(words)):

@@ -57,14 +57,13 @@ class Tables:
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
-        words_, plan = lowered(self.text), self.question["plan"]
+        words_ = lowered(self.text)
         every = statements(words_)
         if unnamed := self.read - set(words_):
             raise Broken(f"the text does not name the table {min(unnamed)}, whose rows were counted")
         if ("join" in words_) != self.joins:
             raise Open("the text joins tables, and what was counted is of one")
-        every_ = sorted(self.question["quantiles"], key=text)
-        called = Spoken(self.statistics, every_, plan, words_, self.persons, self.formulas.known)
+        called = Spoken(self.question, words_, self.persons, self.formulas.known)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):

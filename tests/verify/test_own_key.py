@@ -297,6 +297,11 @@ PROGRAMS = {
         same,
         everywhere("persons", lambda told: told["persons"].update(codes=[EXACT])),
     ),
+    "model: a column of persons that is none": (
+        "whole persons",
+        same,
+        everywhere("persons", lambda told: told["persons"]["columns"][0].update(of="exactly 163")),
+    ),
     "model: facts of nobody": ("persons in time", same, everywhere("changes", of_nobody)),
     "model: a choice of what nobody reads": (
         "persons in time",
@@ -337,6 +342,18 @@ PROGRAMS = {
     "network: nodes as units": ("network", summary(unit="node")),
     "network: the shape of nodes": ("network", shaped),
     "network: a ladder in an event of several": ("network", wrapped),
+    "network: one threshold again and again": (
+        "network",
+        same,
+        everywhere(
+            "network", lambda told: told["network"][1][1].__setitem__(slice(None), [5] * len(told["network"][1][1]))
+        ),
+    ),
+    "network: thresholds that are texts": (
+        "network",
+        same,
+        everywhere("network", lambda told: told["network"][1][1].__setitem__(0, "1")),
+    ),
     "network: what nobody reads": ("network", same, everywhere("network", lambda told: told["of"].update(EXACT))),
     "network: an argument that nobody reads": (
         "network",
