@@ -182,27 +182,26 @@ class Bundle:
         return read(self.plan["payloads"][name].encode())
 
     def unit(self) -> str:
-        declared = self.plan["schemas"][self.plan["table"]]["declared"]
+        plan, schemas = self.plan, self.plan["schemas"]
+        own, declared = schemas[plan["table"]], schemas[plan["table"]]["declared"]
         is_row, rows = unit(declared)
         person = declared.get("person")
         words = "one row" if is_row else f"all rows of one {' + '.join([person] if type(person) is str else person)}"
         if isinstance(person, dict):
             words = f"all rows of one person of {person['through']}"
-        named = [persons(table, told) for table, told in self.plan["schemas"].items() if "persons" in told]
-        if len({len(told["persons"][-1]["person"]) for told in self.plan["schemas"].values() if "persons" in told}) > 1:
+        named = [persons(table, told) for table, told in schemas.items() if "persons" in told]
+        if len({len(told["persons"][-1]["person"]) for told in schemas.values() if "persons" in told}) > 1:
             raise Broken("the persons of one table are not those of another")
-        own = self.plan["schemas"][self.plan["table"]].get("persons", [])
-        same(self.proof["unit"], {"is": words, "rows": rows, "persons": own}, "the privacy unit")
-        if self.plan.get("unit_changes"):
+        same(self.proof["unit"], {"is": words, "rows": rows, "persons": own.get("persons", [])}, "the privacy unit")
+        if plan.get("unit_changes"):
             raise Open("the columns that identify people were changed after a release: no single limit holds")
-        same(self.plan["privacy_unit"], words, "the privacy unit in the plan")
-        same(self.plan["version"], self.plan["schemas"][self.plan["table"]]["version"], "the version")
-        if len({told["population"] for told in self.plan["schemas"].values()}) != 1:
+        same(
+            [plan["privacy_unit"], plan["version"]], [words, own["version"]], "the privacy unit or version in the plan"
+        )
+        if len({told["population"] for told in schemas.values()}) != 1:
             raise Broken("the tables belong to several populations")
-        lacks = [
-            told for told in self.plan["schemas"].values() if "person" in told["declared"] and "persons" not in told
-        ]
-        if lacks or (not is_row and not own):
+        lacks = [each for each in schemas.values() if "person" in each["declared"] and "persons" not in each]
+        if lacks or (not is_row and not own.get("persons")):
             raise Open("an older bundle, which does not say which columns identify people")
         return f"{words}, at most {rows} in the declared table{''.join(named)}"
 

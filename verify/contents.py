@@ -168,9 +168,8 @@ def check_linear(content: Node, events: list[Node], values: Any, plan: Node, sto
         raise Broken("a grid of a batch that does not say what is added up")
     if content.get("rows") != stored.get("meaning"):
         raise Broken("a step counted other rows than the release says")
-    if plan["kind"] == "ranges" and [axis[0] for axis in content["axes"]] != [
-        {"column": name} for name in (*stored.get("by", []), stored["column"])
-    ]:
+    own = [{"column": name} for name in (*stored.get("by", []), stored.get("column"))]
+    if plan["kind"] == "ranges" and [axis[0] for axis in content["axes"]] != own:
         raise Broken("a step counted by other columns than the release says")
     check_axes(content["axes"], known)
     parts = zip(content["linear"], events, values["noisy"], strict=True)

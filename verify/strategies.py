@@ -73,7 +73,9 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
     evenest partition is the least of sums in which a row is in one block.
     """
     if short[0] in ("unevenness", "evenest"):
-        size, blocks = (short if short[0] == "unevenness" else short[1])[1:]
+        (name, size, blocks), price = (short, 0) if short[0] == "unevenness" else short[1:]
+        if [name, type(price)] != ["unevenness", int]:
+            raise Broken("a strategy with unknown or missing parts")
         if any(whole(block) < 2 or block & (block - 1) for block in blocks):
             raise Broken("blocks whose sizes are not powers of two")
         unit = max(blocks)

@@ -337,6 +337,16 @@ PROGRAMS = {
         same,
         everywhere("linear", lambda told: told.update(rows="1" * 64)),
     ),
+    "ranges: a strategy that is none": (
+        "adaptive of persons",
+        same,
+        lambda told: told[0]["linear"][0][1].__setitem__(0, "exactly 163"),
+    ),
+    "ranges: a price that is a text": (
+        "adaptive of persons",
+        same,
+        lambda told: told[0]["linear"][0].__setitem__(2, "163"),
+    ),
     "ranges: another column": ("ranges by groups", summary(column="cost")),
     "ranges: other groups": ("ranges by groups", summary(by=["sex"])),
     "network: nodes as units": ("network", summary(unit="node")),
