@@ -184,8 +184,7 @@ class Bundle:
     def unit(self) -> str:
         plan, schemas = self.plan, self.plan["schemas"]
         own, declared = schemas[plan["table"]], schemas[plan["table"]]["declared"]
-        is_row, rows = unit(declared)
-        person = declared.get("person")
+        (is_row, rows), person = unit(declared), declared.get("person")
         words = "one row" if is_row else f"all rows of one {' + '.join([person] if type(person) is str else person)}"
         if isinstance(person, dict):
             words = f"all rows of one person of {person['through']}"

@@ -70,7 +70,11 @@ def shaped(told: Any, form: Any, what: str) -> None:
 
 
 def maybe(form: Any) -> Any:
-    return lambda told: told is None or shaped(told, form, "what is stored")
+    def rule(told: Any) -> None:
+        if told is not None:
+            shaped(told, form, "what is stored")
+
+    return rule
 
 
 def loss(event: dict[str, Any]) -> Loss:

@@ -87,7 +87,8 @@ class Tables:
 
     def key(self, table: Any, place: int, words: list[str], called: Spoken, cells: list[tuple[int, int]]) -> None:
         """A column of keys has the values, and their labels, that its words name."""
-        values, said = [row[place] for row in table["rows"]], [called.means(word) for word in words]
+        values = [row[place] for row in table["rows"]]
+        said: list[Any] = [called.means(word) for word in words]
         if None in said:
             raise Open("a subquery computes it, in a way that is not read here")
         if said[0] == "grouping":
