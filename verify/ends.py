@@ -124,12 +124,14 @@ class Inverted:
         if len(self.drawn) > 2:
             raise Open("intervals of more than two noisy numbers are not recomputed here")
 
-    def at(self, end: float) -> tuple[float, dict[Any, float]]:
-        """above - end * below, and the weight of each noise in it."""
+    def at(self, end: float) -> tuple[float, list[tuple[float, dict[str, Any]]], float]:
+        """above - end * below, and the weight of each noise in it with its law; the largest weight."""
         above, below = self.forms
         weights = {name: float(above[name]) - end * float(below[name]) for name in {*above, *below}}
         constant = weights.pop(None, 0.0)
-        return constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size), weights
+        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
+        value = constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size)
+        return value, noise, max((size for size, _ in noise), default=0.0)
 
     def fits(self, low: float, high: float) -> bool:
         """Whether an interval ends where noise does; one whose test rejects all bounds begins at the nearest one."""
@@ -139,11 +141,9 @@ class Inverted:
 
     def end(self, end: float, digit: float, moved: float) -> bool:
         """Whether noise passes an end in 5% of cases: no more often there, and as often one digit nearer."""
-        value, weights = self.at(end)
-        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
+        value, noise, step = self.at(end)
         if not noise:
             return False
-        step = max(size for size, _ in noise)
         if end not in (self.limits or ()) and beyond(noise, abs(value - moved) + 1e-6 * step) > TIGHT * DOUBT:
             return False
         return beyond(noise, WIDE * abs(self.at(end + digit)[0] - moved) - STEPS * step) >= 0.97 * DOUBT
@@ -152,10 +152,8 @@ class Inverted:
         """The last quotient on the way to a bound beyond which noise is this often, at so much of its width."""
 
         def holds(end: float) -> bool:
-            value, weights = self.at(end)
-            noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
-            far = shrink * abs(value) - steps * max((size for size, _ in noise), default=0.0)
-            return not noise or beyond(noise, far) >= miss
+            value, noise, step = self.at(end)
+            return not noise or beyond(noise, shrink * abs(value) - steps * step) >= miss
 
         above, below = (
             sum(float(size) * self.drawn[name][0] for name, size in form.items() if name is not None)

@@ -1,43 +1,51 @@
 """Strategies: what is made of the cells of a table. How many numbers, and how far a row in each cell moves them."""
 
-from math import prod
 from typing import Any
 
 from measured import SIZES, hashed, noise_of, numbers, small
 from relation import Broken, Node, Open, whole
 
 
-def norms(told: dict[str, Any]) -> list[tuple[int, int]]:
-    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it."""
+def norms(told: Node) -> tuple[list[tuple[int, int]], int]:
+    """For each cell the l1 norm and the squared length of its column in a strategy: how far a row there moves it.
+
+    And how many numbers it makes.
+    """
     kind = told["kind"]
     if kind == "identity":
-        return [(1, 1)] * small(told["size"])
+        return [(1, 1)] * small(told["size"]), told["size"]
     if kind == "groups":
-        return [(1, 1)] * len(numbers(told["groups"]))
+        return [(1, 1)] * len(numbers(told["groups"])), whole(told["count"])
     if kind == "levels":
         weights = [whole(weight) for _, weight in told["levels"]]
-        return [(sum(map(abs, weights)), sum(weight**2 for weight in weights))] * small(told["size"])
+        column = sum(map(abs, weights)), sum(weight**2 for weight in weights)
+        return [column] * small(told["size"]), sum(-(-told["size"] // whole(size)) for size, _ in told["levels"])
     if kind == "diagonal":
-        return [(abs(weight), weight**2) for weight in numbers(told["weights"])]
+        return [(abs(weight), weight**2) for weight in numbers(told["weights"])], len(numbers(told["weights"]))
     if kind == "matrix":
         entries, cells = numbers(told["entries"]), small(told["cells"])
         lines = [entries[place::cells] for place in range(cells)]
-        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines]
+        return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines], len(entries) // cells
     if kind == "merged":
-        inner = [*norms(told["inner"]), (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])]
+        (inner, made), groups = norms(told["inner"]), numbers(told["groups"])  # -1: in none
+        if not -1 <= min(groups) <= max(groups) < len(inner):
+            raise Broken("cells that are put together have no numbers")
+        inner.append((0, 0))
+        return [inner[place] for place in groups], made
     if kind == "stack":
         if len(told["parts"]) > 100:
             raise Open("a strategy with too many parts")
-        parts = [norms(part) for part in told["parts"]]
-        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)]
+        parts, many = zip(*map(norms, told["parts"]), strict=True)
+        return [(sum(one for one, _ in cell), sum(two for _, two in cell)) for cell in zip(*parts, strict=True)], sum(
+            many
+        )
     if kind != "product":
         raise Open(f"an unknown kind of strategy: {kind}")
-    found = [(1, 1)]
-    for factor in map(norms, told["factors"]):
+    found, times = [(1, 1)], 1
+    for factor, made in map(norms, told["factors"]):
         small(len(found) * len(factor))
-        found = [(one * left, two * right) for one, two in found for left, right in factor]
-    return found
+        found, times = [(one * left, two * right) for one, two in found for left, right in factor], times * made
+    return found, times
 
 
 def law_of(event: Node) -> Node:
@@ -65,7 +73,9 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
     evenest partition is the least of sums in which a row is in one block.
     """
     if short[0] in ("unevenness", "evenest"):
-        size, blocks = (short if short[0] == "unevenness" else short[1])[1:]
+        (name, size, blocks), price = (short, 0) if short[0] == "unevenness" else short[1:]
+        if [name, type(price)] != ["unevenness", int]:
+            raise Broken("a strategy with unknown or missing parts")
         if any(whole(block) < 2 or block & (block - 1) for block in blocks):
             raise Broken("blocks whose sizes are not powers of two")
         unit = max(blocks)
@@ -74,9 +84,8 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
         far = [2 * (unit - unit // block) for block in blocks]
         padded = -(-size // unit) * unit
         return size, sum(padded // block for block in blocks), sum(far), sum(each**2 for each in far)
-    strategy = described(short, written)
-    columns = norms(strategy)
-    return len(columns), made(strategy), max(one for one, _ in columns), max(two for _, two in columns)
+    columns, made = norms(described(short, written))
+    return len(columns), made, max(one for one, _ in columns), max(two for _, two in columns)
 
 
 def described(short: Any, written: list[Any]) -> Node:
@@ -111,22 +120,3 @@ def shortened(strategy: Node) -> list[Any]:
     if kind == "merged":
         return [kind, numbers(strategy["groups"]), shortened(strategy["inner"])]
     return [kind, [shortened(each) for each in strategy["parts" if kind == "stack" else "factors"]]]
-
-
-def made(strategy: Node) -> int:
-    """How many numbers a strategy makes."""
-    kind = strategy["kind"]
-    if kind == "identity":
-        return int(strategy["size"])
-    if kind == "levels":
-        return sum(-(-strategy["size"] // size) for size, _ in strategy["levels"])
-    if kind == "groups":
-        return whole(strategy["count"])
-    if kind == "diagonal":
-        return len(numbers(strategy["weights"]))
-    if kind == "matrix":
-        return len(numbers(strategy["entries"])) // whole(strategy["cells"])
-    if kind == "merged":
-        return made(strategy["inner"])
-    parts = [made(each) for each in strategy["parts" if kind == "stack" else "factors"]]
-    return sum(parts) if kind == "stack" else prod(parts)
