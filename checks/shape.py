@@ -1,4 +1,4 @@
-"""The shape of signatures and imports, counted; the numbers may fall and never rise.
+"""The shape of the house, of signatures and of imports, counted; the numbers may fall and never rise.
 
 `python checks/shape.py` compares the source with checks/shape.json and fails where a number is not the one kept there.
 `--write` keeps the new numbers if none is larger. `--list` prints what is counted. Standard library only.
@@ -37,6 +37,8 @@ def main(words: list[str]) -> int:
         f"functions of more than {MOST} parameters": list(long_signatures()),
         "parameters of any name and type": list(open_signatures()),
         "files that import each other in a circle": [name for circle in circles(imports()) for name in circle],
+        "rooms on the ground floor": rooms(),
+        "imports inside functions of what is loaded anyway": list(needless_imports()),
     }
     if "--list" in words:
         for what, places in listed.items():
@@ -91,6 +93,67 @@ def named(tree: ast.Module, modules: dict[str, ast.Module]) -> Iterator[str]:
             for each in node.names:
                 inner = f"{node.module}.{each.name}"
                 yield inner if inner in modules else node.module
+
+
+def rooms() -> list[str]:
+    """The folders of code that stand directly in the package."""
+    return sorted({shown(path).partition("/")[0] for path, _ in trees() if path.parent != SOURCE})
+
+
+def needless_imports() -> Iterator[str]:
+    """Imports inside functions of modules that the file's own imports, at its top, have loaded by then."""
+    loads = {module_of(path): loaded(import_statements(tree, inside=False)) for path, tree in trees()}
+    for path, tree in trees():
+        inside = import_statements(tree, inside=True)
+        there = reached(module_of(path), loads) if inside else set()
+        yield from (f"{shown(path)}:{node.lineno} {ast.unparse(node)}" for node in inside if loaded([node]) <= there)
+
+
+def reached(name: str, graph: dict[str, set[str]]) -> set[str]:
+    """What a module loads, and what that loads, and so on.
+
+    >>> sorted(reached("a", {"a": {"b"}, "b": {"c", "a"}, "d": {"a"}}))
+    ['a', 'b', 'c']
+    """
+    there = {name}
+    waiting = [name]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - there
+        there |= new
+        waiting += new
+    return there
+
+
+def import_statements(tree: ast.Module, *, inside: bool) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a file that are inside functions, or those that are not; without those for type checking."""
+    listed = []
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, within = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom) and within == inside:
+            listed.append(node)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        within = within or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += [(child, within) for child in getattr(node, block, ())]
+    return sorted(listed, key=lambda node: node.lineno)
+
+
+def loaded(nodes: list[ast.Import | ast.ImportFrom]) -> set[str]:
+    """The modules that imports load, with the packages that they are in."""
+    names = set()
+    for node in nodes:
+        listed = {each.name for each in node.names}
+        if isinstance(node, ast.ImportFrom):
+            listed = {node.module or ""} | {name for each in listed if (name := f"{node.module}.{each}") in modules()}
+        names |= listed
+    return {".".join(parts[:end]) for name in names for parts in [name.split(".")] for end in range(1, len(parts) + 1)}
+
+
+@cache
+def modules() -> frozenset[str]:
+    return frozenset(module_of(path) for path, _ in trees())
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:

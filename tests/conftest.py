@@ -25,7 +25,7 @@ from hypothesis.internal.constants_ast import Constants
 
 from compiled import compile_share
 from confirmed import confirmed_lines, run_noisy
-from discreet.cli import called_verb, main
+from discreet.cli import main, verb_app
 from discreet.engines import duckdb as duckdb_engine
 from discreet.engines import duckdb_declared_table, engine_registry, parquet_writer
 from made_tables import makers, remembering
@@ -96,11 +96,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 @functools.cache
 def _app_of(app: typer.Typer, names: tuple[str, ...], completing: bool) -> typer.Typer:
-    return called_verb.app_for(app, names)
+    return verb_app.app_for(app, names)
 
 
 def _app_for(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
-    """Stands for `cli.called_verb.app_for`, which looks at no more than this."""
+    """Stands for `cli.verb_app.app_for`, which looks at no more than this."""
     return _app_of(app, tuple(word for word in words if word != "--")[:1], "_DISCREET_COMPLETE" in os.environ)
 
 

@@ -6,16 +6,27 @@ divides by that, as a quantile's does.
 """
 
 import base64
-import re
 import zlib
 from json import loads
 from math import prod
 from typing import Any
 
-from measured import Steps, closed, digest, moves, noise_of, numbers, parted, question_digest, text
-from members import check_question, check_relation
+from measured import (
+    Steps,
+    closed,
+    digest,
+    maybe,
+    moves,
+    noise_of,
+    numbers,
+    parted,
+    question_digest,
+    shaped,
+    size_of,
+    text,
+)
+from members import check_nodes, check_question, check_relation, no_objects
 from networks import check_ladder, check_network, check_numbers
-from programs import size_of
 from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
 from stored import MEASUREMENT
 from strategies import check_strategies, law_of, shortened
@@ -36,8 +47,7 @@ KINDS = {
     "changes": {"changes", "persons"},
     "earlier": {"earlier", "persons"},
 }
-#: What is made of persons, by which a table of them is cut; what a step stores beside its noisy numbers.
-MADE = {"of", "columns", "axes", "codes", "joined"}
+#: What a step stores beside its noisy numbers.
 BESIDE = {
     "linear": {"noisy", "beside"},
     "network": {"noisy", "of"},
@@ -70,10 +80,17 @@ def formatted(content: str) -> list[Any]:
 def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: Node) -> str:
     """Every step: its digest is that of its content, and its event that of noise on what moves so far."""
     is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
+    if {told["unit"] for told in (stored, stored.get("shape", {}), stored.get("recipe", {})) if "unit" in told} - {
+        "edge"
+    }:
+        raise Broken("the release says that it protects something other than one edge")
     laws = [stored["law"]] if stored.get("adaptive") is False else [grid["law"] for grid in stored.get("grids", [])]
     for content, step, values in zip(contents, plan["steps"], drawn, strict=True):
         (kind,) = KINDS.keys() & set(content) or {"counted"}
         closed(content, KINDS[kind], "what a step measured")
+        for name, part in content.items():
+            form = MADE if name == "persons" and isinstance(part, dict) else FORMS.get(name, no_objects)
+            shaped(part, form, f"{name} of what a step measured")
         events = parted(step["event"])
         check_stored(kind, content, values)
         if kind != "run" and digest(content) != step["of"]:
@@ -89,14 +106,12 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
             if laws and text(list(map(law_of, events))) != text([laws.pop(0)] * len(events)):
                 raise Broken("the event of a strategy names another noise than its law")
         elif kind == "counted":
-            table, _ = content["persons"]
-            if table not in plan["schemas"]:
-                raise Broken("a number of persons of a table that the release does not read")
+            table, number = content["persons"]
+            related({"roster": table, "version": number}, plan)
             check_numbers(events, values["noisy"], 1, 1, 1)
         elif is_row and "persons" in content:
             raise Broken("records of persons, where each row is a unit")
         else:
-            closed(content.get("persons", {}), MADE, "what is made of persons")
             made = content.get("persons", {}).get("of")
             if made is None and "axes" in content:
                 check_axes(content["axes"], plan["schemas"][plan["table"]]["declared"].get("columns", {}))
@@ -104,12 +119,29 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
     return f"each step measured what was charged, with noise for {rows} rows per unit"
 
 
+def check_joined(told: Any) -> None:
+    """Rows of joined tables: a relation, which expressions are the same, and relations of rows that refer to them."""
+    joined, same, referring = told
+    for plan, *more in [[joined, same], *referring]:
+        check_relation(plan)
+        check_nodes(more)
+
+
+#: What is made of persons, by which a table of them is cut; a network. Of others nothing is an object.
+COLUMN = {"of": "row|previous|rows|gap|after|previous_after", "code": maybe(int)}
+MADE = {"of": "|".join(PERSONS), "columns": [COLUMN], "axes": check_nodes, "codes": check_nodes, "joined": check_joined}
+NETWORK = {
+    "ends": [str], "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
+}  # fmt: skip
+FORMS = {"axes": check_nodes, "of": NETWORK, "inquiry": None, "added": None}
+
+
 def check_stored(kind: str, content: Node, values: Any) -> None:
     """What a step stores beside its numbers is what it measured, and nothing else: whatever is not read is a place for
     an exact number.
     """
     if kind == "run":
-        closed(values, MEASUREMENT - {"surer"}, "what a step stores")
+        closed(values, MEASUREMENT.keys() - {"surer"}, "what a step stores")
     elif isinstance(values, dict):
         closed(values, BESIDE.get(kind, {"type", "data"}), "what a step stores")
         if "of" in values and text(values["of"]) != text(content):
@@ -128,12 +160,17 @@ def check_linear(content: Node, events: list[Node], values: Any, plan: Node, sto
     written = [values["beside"], stored.get("strategy"), *(grid["strategy"] for grid in stored.get("grids", []))]
     if values["beside"] is not None and text(shortened(values["beside"])) not in text(content["linear"]):
         raise Broken("a strategy stands beside numbers that it did not make")
-    if not re.fullmatch("[0-9a-f]{64}", content.get("rows", "0" * 64)):
-        raise Broken("the digest of the rows that were counted is invalid")
     declared = plan["schemas"][plan["table"]]["declared"]
     added, known = unit(declared)[1], declared.get("columns", {})
     if "added" in content:
-        added, known = most_added(content["added"], plan["schemas"])
+        added, known = most_added(content["added"], plan)
+    elif plan["kind"] == "batch":
+        raise Broken("a grid of a batch that does not say what is added up")
+    if content.get("rows") != stored.get("meaning"):
+        raise Broken("a step counted other rows than the release says")
+    own = [{"column": name} for name in (*stored.get("by", []), stored.get("column"))]
+    if plan["kind"] == "ranges" and [axis[0] for axis in content["axes"]] != own:
+        raise Broken("a step counted by other columns than the release says")
     check_axes(content["axes"], known)
     parts = zip(content["linear"], events, values["noisy"], strict=True)
     check_strategies(list(parts), [each for each in written if each is not None], size, added)
@@ -150,7 +187,7 @@ def check_run(content: Node, step: Node, values: Any, plan: Node) -> None:
         [plan["release"], "", [], step["event"]]
     ):
         raise Broken("a step stores something other than it was charged for")
-    relation = related(inquiry["plan"], plan["schemas"], 1)
+    relation = related(inquiry["plan"], plan)
     Steps(inquiry, relation).of(values, [{}] * len(values["parts"]))
 
 
@@ -197,36 +234,55 @@ def check_choice(content: Node, events: list[Node], values: Any, rows: int) -> N
     """One of some tables, by an exponential mechanism on how far each is from numbers that are public."""
     if [event["kind"] for event in events] != ["exponential"] or whole(content["weight"]) < 1:
         raise Broken("a choice that is not made by an exponential mechanism")
-    if not 0 <= whole(values) < len(content["choose"]):
+    if not 0 <= whole(values) < len([cells(own, content) for own in content["choose"]]):
         raise Broken("a choice of something that was not offered")
 
 
 def check_distances(content: Node, events: list[Node], values: Any, rows: int) -> None:
     """Sums of distances of tables from public numbers, in parts of a row: a row moves that of each table by one."""
-    far = [whole(content["parts"]) * rows * len(group) for group in content["distances"]]
+    far = [
+        whole(content["parts"]) * rows * len([cells(own, content) for own in group]) for group in content["distances"]
+    ]
     check_numbers(events, values, len(far), sum(far), sum(each**2 for each in far))
 
 
 def check_persons(content: Node, events: list[Node], values: Any, rows: int) -> None:
     """Numbers of persons of whom something is true: all, or those with several rows, and one for each fact."""
+    if "persons" not in content:
+        raise Broken("numbers of persons of nobody")
     facts = [*content["changes"][0], *content["changes"][1]] if "changes" in content else content["earlier"]
     check_numbers(events, values, 1 + len(facts), 1 + len(facts), 1 + len(facts))
 
 
-def related(node: Node, schemas: Node, fewest: int) -> Relation:
+def related(node: Node, plan: Node, fewest: int = 1) -> Relation:
+    """A relation whose rows belong to the same kind of unit as those of the release."""
     if '"public":' in text(node):
         raise Open("a step joins a public table, which is not in the bundle")
-    return Relation(node, schemas, iter(()), fewest)
+    relation = Relation(node, plan["schemas"], iter(()), fewest)
+    if relation.is_row != unit(plan["schemas"][plan["table"]]["declared"])[0]:
+        raise Broken("a step counts rows of other units than the release protects")
+    return relation
 
 
-def most_added(content: Node, schemas: Node) -> tuple[int, Node]:
+def check_condition(plan: Node, rows: Node, meaning: str) -> None:
+    """The rows of the declared table under a condition, by their digest: a unit has no more of them than in it."""
+    check_relation(rows)
+    facts = related(rows, plan).facts
+    if digest(rows) != meaning or [facts[0]["table"], *(told["node"] for told in facts)] != [
+        plan["table"], "scan", *["filter"] * (len(facts) - 1)
+    ]:  # fmt: skip
+        raise Broken("the steps counted other rows than those of the declared table under a condition")
+
+
+def most_added(content: Node, plan: Node) -> tuple[int, Node]:
     """How much a unit adds to all cells together: its rows of a relation, each at most once or by its largest term.
 
     Also which columns the relation has.
     """
     closed(content, {"plan", "statistic"}, "what is added up")
     check_relation(content["plan"])
-    relation = related(content["plan"], schemas, 0)
+    check_nodes(content["statistic"])
+    relation = related(content["plan"], plan, 0)
     terms = derive(content["statistic"][1], relation.known) if content["statistic"][0] == "sum" else None
     if content["statistic"][0] not in ("rows", "sum") or content["statistic"][3:4] not in ([], [1]):
         raise Broken("cells of something that does not add up")

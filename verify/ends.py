@@ -165,12 +165,14 @@ class Inverted:
         self.forms, self.limits = forms, limits
         self.drawn = {name: noisy(name) for form in forms for name in form if name is not None and form[name]}
 
-    def at(self, end: float) -> tuple[float, dict[Any, float]]:
-        """above - end * below, and the weight of each noise in it."""
+    def at(self, end: float) -> tuple[float, list[tuple[float, dict[str, Any]]], float]:
+        """above - end * below, and the weight of each noise in it with its law; the largest weight."""
         above, below = self.forms
         weights = {name: float(above[name]) - end * float(below[name]) for name in {*above, *below}}
         constant = weights.pop(None, 0.0)
-        return constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size), weights
+        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
+        value = constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size)
+        return value, noise, max((size for size, _ in noise), default=0.0)
 
     def edge(self, outside: float, miss: float, shrink: float, steps: float) -> float:
         """The last quotient on the way to a bound beyond which noise is this often, at so much of its width."""
@@ -178,11 +180,8 @@ class Inverted:
         moved = 0.0
 
         def holds(end: float) -> bool:
-            value, weights = self.at(end)
-            value -= moved
-            noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
-            far = shrink * abs(value) - steps * max((size for size, _ in noise), default=0.0)
-            return not noise or beyond(noise, far) >= miss
+            value, noise, step = self.at(end)
+            return not noise or beyond(noise, shrink * abs(value - moved) - steps * step) >= miss
 
         above, below = (
             sum(float(size) * (1.0 if name is None else self.drawn[name][0]) for name, size in form.items())

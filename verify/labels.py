@@ -4,7 +4,7 @@ A column of keys that is none of these says something that was not measured, or 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from fractions import Fraction
@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from measured import text
-from relation import Broken, Node, Open, columns, flat, only, step, whole
+from relation import Broken, Node, Open, columns, flat, only, plain, step, whole
 
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
@@ -173,19 +173,23 @@ class Keys:
         """What the columns of an expression are declared to hold."""
         return {self.named[name]["type"] for name in columns(of) if name in self.named}
 
-    def holds(self, words: list[str], values: list[Any], where: list[tuple[int, int]]) -> bool:
+    def holds(
+        self, words: list[str], values: list[Any], where: list[tuple[int, int]], same_table: Callable[[Node], bool]
+    ) -> bool:
         """Whether values are labels of the key that words name: of a column, or of what is computed of just these."""
         lying = [self.positions(*group) for group in where]
-        plain = len(words) in (1, 3) and words[-1] != ")"
-        named = {key: {name.rpartition(".")[2].lower() for name in columns(of)} for key, of in self.of.items()}
-        every = {words[-1]} if plain else set(words) & set().union(*named.values())
+        alone = len(words) in (1, 3) and words[-1] != ")"
+        named = {key: set(map(plain, columns(of))) for key, of in self.of.items()}
+        every = {words[-1]} if alone else set(words) & set().union(*named.values())
         units = {unit for of in self.of.values() for unit in unit_of(of)}
         units &= {word.strip("'") for word in words}
-        own = [key for key, of in self.of.items() if named[key] == every and (not plain or "column" in of)]
+        own = [key for key, of in self.of.items() if named[key] == every and (not alone or "column" in of)]
         own = [key for key in own if unit_of(self.of[key]) == units] or own
+        if own and not (own := [key for key in own if same_table(self.of[key])]):
+            raise Open("its words in the text name a column of another table")
         places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in self.of}
         fits = {key for key, lists in self.labels.items() for labels in lists if called(values, places[key], labels)}
-        if plain and not own and words[-1] in {name.lower() for name in self.named}:
+        if alone and not own and words[-1] in {name.lower() for name in self.named}:
             raise Open("its words in the text name no key of the query")
         if not every or not own:
             return True
@@ -193,7 +197,7 @@ class Keys:
             raise Open("its words in the text may name several keys")
         # Labels that only the text explains are said to be that elsewhere.
         return not fits.isdisjoint(own) or (
-            not plain and not fits and any(function(values, places[key]) for key in own)
+            not alone and not fits and any(function(values, places[key]) for key in own)
         )
 
     def groups(self, place: int) -> int:

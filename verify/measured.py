@@ -17,7 +17,7 @@ from itertools import pairwise
 from json import dumps
 from typing import Any
 
-from relation import TRUE, Broken, Open, Relation, columns, derive, whole
+from relation import TRUE, Broken, Open, Relation, columns, derive, tested, whole
 
 UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
 CLOSE = 1 + Fraction(1, 10**15)
@@ -46,6 +46,35 @@ def closed(told: Any, known: set[str], what: str) -> None:
         raise Broken(f"{what} is not an object")
     if strange := sorted(set(told) - known):
         raise Broken(f"{what} has an unknown member {strange[0]!r}")
+
+
+def shaped(told: Any, form: Any, what: str) -> None:
+    """Whether data has a form: a type or one of several, the pattern of a text, a rule, a list or an object of such."""
+    right: Any = True
+    if isinstance(form, dict):
+        closed(told, set(form), what)
+        for name, value in told.items():
+            shaped(value, form[name], f"{name} of {what}")
+    elif isinstance(form, list):
+        right = isinstance(told, list)
+        for each in told if right else ():
+            shaped(each, form[0], what)
+    elif isinstance(form, str):
+        right = type(told) is str and re.fullmatch(form, told, re.ASCII) is not None
+    elif isinstance(form, type | tuple):
+        right = type(told) in (form if isinstance(form, tuple) else (form,))
+    elif form is not None:  # a rule, which may say more itself; of what is looked at elsewhere there is none
+        right = form(told)
+    if right is False:
+        raise Broken(f"{what} is invalid, or not {'a list of texts' if form == [str] else 'of its type'}")
+
+
+def maybe(form: Any) -> Any:
+    def rule(told: Any) -> None:
+        if told is not None:
+            shaped(told, form, "what is stored")
+
+    return rule
 
 
 def loss(event: dict[str, Any]) -> Loss:
@@ -308,6 +337,19 @@ def moves(
     return spread(total, -(-heaped * term // grain), cells)
 
 
+def size_of(axis: Any) -> int:
+    """How many cells an axis has: consecutive bins, in one of which each row lies; and NULL."""
+    _, edges, null = axis
+    if type(null) is not bool or len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
+        raise Broken("bins that are not consecutive")
+    return len(edges) - 1 + null
+
+
+def read_of(of: Any, more: list[Any]) -> set[str]:
+    """The columns of which a quantile, a sum or a number of different values is."""
+    return columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
+
+
 #: The members of events, of laws, of strategies.
 EVENTS = {
     "together": {"kind", "events"},
@@ -336,12 +378,6 @@ STRATEGIES = {
     "stack": {"kind", "parts"},
     "product": {"kind", "factors"},
 }
-#: What is stored of noisy cells, of a quantile and of discovered keys.
-PARTS = {
-    "cells": {"kind", "place", "statistics", "noisy", "laws"},
-    "bins": {"kind", "place", "quantile", "noisy", "confidence"},
-    "keys": {"kind", "keys", "answers", "noisy", "law", "threshold", "cut"},
-}
 
 
 class Steps:
@@ -357,6 +393,9 @@ class Steps:
             or not set(map(text, (axis for axes in self.sets for axis in axes))) <= set(map(text, limit["axes"]))
         ):
             raise Broken("a limit on other groups than those that are counted")
+        read = [read_of(of, more) | tested(more[-1]) for of, *more in (*self.statistics, *self.quantiles)]
+        if limit is not None and limit["columns"] != sorted(set().union(*read)):
+            raise Broken("a limit that orders a person's rows by other columns than are counted")
 
     def of(self, stored: dict[str, Any], told: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The steps of one stored measurement. `told` is asked for a margin alone, which its delta then confirms."""
@@ -366,7 +405,6 @@ class Steps:
             raise Broken("keys that no step discovered, or a step that discovers keys that the query does not ask for")
         self.found = len(keys[0]["keys"]) if keys else 1
         for place, part in enumerate(stored["parts"]):
-            closed(part, PARTS[part["kind"]], "a part of a measurement")
             if part["kind"] == "cells":
                 for vector in range(len(part["statistics"])):
                     found.append({"part": place, "vector": vector} | self.vector(part, vector, events.pop(0)))
@@ -380,10 +418,7 @@ class Steps:
     def groups(self, place: int) -> int:
         if whole(place) < 0:
             raise Broken("a set that the query does not have")
-        for _, edges, _ in self.sets[place]:  # bins that overlap would count a row twice
-            if len(edges) < 2 or any(whole(one) >= whole(two) for one, two in pairwise(edges)):
-                raise Broken("bins that are not consecutive")
-        return math.prod(len(edges) - 1 + (null is True) for _, edges, null in self.sets[place])
+        return math.prod(map(size_of, self.sets[place]))
 
     def touched(self, keys: list[Any], groups: int | None) -> tuple[bool, int]:
         """In how many groups the rows of one unit can lie: one, where the keys are constant over them."""
@@ -403,7 +438,7 @@ class Steps:
 
     def vector(self, part: dict[str, Any], vector: int, event: dict[str, Any]) -> dict[str, Any]:
         place, number, law = part["place"], part["statistics"][vector], part["laws"][vector]
-        if whole(number) < 0 or not len(part["statistics"]) == len(part["noisy"]) == len(part["laws"]):
+        if number < 0:
             raise Broken("numbers that belong to no statistic")
         statistic, groups = self.statistics[number], None if self.keys else self.groups(place)
         keys = [axis[0] for axis in self.sets[place]] + self.keys
@@ -417,7 +452,7 @@ class Steps:
         gaussian = {"kind": "gaussian", "sigma2": law.get("sigma2"), "l2_squared": far["l2_squared"]}
         if {"discrete-laplace": laplace, "discrete-gaussian": gaussian}.get(law["kind"]) != drawn:
             raise Broken("the event does not match this noise distribution and this sensitivity")
-        if len(part["noisy"][vector]) != numbers or not all(type(each) is int for each in part["noisy"][vector]):
+        if len(part["noisy"][vector]) != numbers:
             raise Broken("the number of noisy numbers differs from the number of cells")
         named = {"kind": "noise", "set": place, "statistic": number, "numbers": numbers, "groups": groups}
         return named | {"constant": constant, "touched": touched, "terms": terms, "law": law, "event": event} | far
@@ -426,8 +461,8 @@ class Steps:
         """Choices of an estimate and, if it has an interval, of its two ends; a row moves a score by at most
         max(a, b - a) b-ths of a rank, for a / b.
         """
-        (_of, edges, null), fraction, _where = self.quantiles[part["quantile"]]
-        a, b = ratio(fraction).as_integer_ratio()
+        axis, fraction, _where = self.quantiles[part["quantile"]]
+        bins, (a, b) = size_of(axis), ratio(fraction).as_integer_ratio()
         drawn = event["events"] if event["kind"] == "together" else []
         rates = [ratio(each["epsilon"]) for each in drawn if each["kind"] == drawn[0]["kind"] in CHOICES]
         if (len(drawn) == 1) != (ratio(part["confidence"]) == 0):
@@ -438,23 +473,19 @@ class Steps:
             raise Broken("a quantile needs one choice, or one and two for the ends of its interval, of one kind")
         if len(part["noisy"]) != self.found * self.groups(part["place"]) or whole(part["quantile"]) < 0:
             raise Broken("the number of quantiles differs from the number of groups")
-        if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(edges) for each in part["noisy"]):
+        if not all(len(each) == 3 and 0 <= min(map(whole, each)) <= max(each) < len(axis[1]) for each in part["noisy"]):
             raise Broken("a quantile outside all bins")
         named = {"kind": "quantile", "set": part["place"], "quantile": part["quantile"], "numbers": len(part["noisy"])}
-        bins, score = len(edges) - 1 + (null is True), self.relation.rows * max(a, b - a)
-        return named | {"bins": bins, "rows": self.relation.rows, "score": score, "event": event}
+        rows = self.relation.rows
+        return named | {"bins": bins, "rows": rows, "score": rows * max(a, b - a), "event": event}
 
     def discovered(self, part: dict[str, Any], event: dict[str, Any], told: Any) -> dict[str, Any]:
         """Keys by a threshold on noisy numbers of persons, or by exponential choices against a stop."""
         _, most = self.touched(self.keys, None)
-        kinds = {type(value) for key in part["keys"] for value in key} - {str, int, type(None)}
-        counted_ = [] if part["answers"] is None else part["keys"]
-        if kinds or any(len(key) != len(self.keys) for key in part["keys"]):
+        if any(len(key) != len(self.keys) for key in part["keys"]):
             raise Broken("a key must have a text, a whole number or NULL for each key of the query")
-        if len(set(map(text, part["keys"]))) < len(part["keys"]) or len(part["noisy"]) != len(counted_):
-            raise Broken("a key was found twice, or the number of noisy numbers differs from the number of keys")
-        if not all(type(each) is int for each in part["noisy"]):
-            raise Broken("a noisy number is not a number")
+        if len(part["noisy"]) != (0 if part["answers"] is None else len(part["keys"])):
+            raise Broken("the number of noisy numbers differs from the number of keys")
         named = {"numbers": len(part["keys"]), "touched": most, "event": event}
         if event["kind"] == "threshold":
             scale, threshold, answers = positive(ratio(event["scale"])), whole(part["threshold"]), part["answers"]

@@ -4,6 +4,7 @@ Of networks whose units are nodes, each with all of its rows, a bundle says too 
 """
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, isqrt
 from typing import Any
 
@@ -36,8 +37,10 @@ def edge_moves(name: str, *more: Any) -> tuple[int, int, int]:
     """How many numbers there are, and how far one edge moves them: in sum, in squared length (proofs/graphs.md)."""
     if name == "at least":  # nodes of so many edges: an edge has two ends, or one that counts, and each passes one
         thresholds, limit, direction, _, groups = more
-        ends = 2 if direction == "both" else 1
+        ends = {"both": 2, "out": 1, "in": 1}[direction]
         unlimited(limit)
+        if any(whole(one) >= whole(two) for one, two in pairwise([0, *thresholds])):  # else it would pass several
+            raise Broken("thresholds that do not rise")
         return len(thresholds) * whole(groups), ends, ends**2
     if name in ("mixing", "label mixing"):
         groups, limit, directed, alike = (more[1], None, more[2], more[3:] == ("alike",)) if name == "mixing" else more
@@ -72,7 +75,9 @@ def check_ladders(shape: Node, events: list[Node], drawn: list[Any], reserved: N
     names = [name for name in STEPS if name in shape["shares"]]
     others, last = events[: len(events) - len(names)], events[len(events) - len(names) :]
     kinds = [("ladder", STEPS[name]) if floored else ("exponential", None) for name in names]
-    if [(event["kind"], event.get("step")) for event in last] != kinds or any(e["kind"] == "ladder" for e in others):
+    if [(event["kind"], event.get("step")) for event in last] != kinds or any(
+        e["kind"] == "ladder" for each in others for e in parted(each)
+    ):
         raise Broken("a ladder is made for less than one edge, or was never drawn")
     for name, event in zip(names, last, strict=True):
         if floored:

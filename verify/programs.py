@@ -3,12 +3,11 @@
 A unit has at most so many rows of the declared table, each of which lies in one cell of a table.
 """
 
-from itertools import pairwise
 from math import prod
 from typing import Any
 
-from measured import digest, hashed, noise_of, numbers, parted, ratio
-from relation import Broken, Node, whole
+from measured import digest, hashed, noise_of, numbers, parted, ratio, size_of
+from relation import Broken, Node
 
 
 def check_declared_tables(plan: Node, stored: Node, drawn: list[Any], axes: list[Any], rows: int) -> str:
@@ -29,14 +28,6 @@ def check_declared_tables(plan: Node, stored: Node, drawn: list[Any], axes: list
     if not isinstance(noisy, list) or [len(numbers(each)) for each in noisy] != counts:
         raise Broken("the number of noisy numbers differs from the number of cells")
     return f"the noise covers {rows} rows per unit on all tables, which are what the step measured"
-
-
-def size_of(axis: Any) -> int:
-    """How many cells a column has as it was measured: consecutive bins, in one of which each row lies; and NULL."""
-    _, edges, null = axis
-    if len(edges) < 2 or any(whole(low) >= whole(high) for low, high in pairwise(edges)):
-        raise Broken("bins that are not consecutive")
-    return len(edges) - 1 + (null is True)
 
 
 def counted(kind: str, stored: Node, axes: list[Any]) -> Node:

@@ -33,23 +33,15 @@ PARTS = {
 }
 #: How many arguments an expression has, and how many of them are expressions.
 ARGUMENTS = {
-    "plus": (2, 2),
-    "times": (2, 2),
-    "over": (3, 2),
-    "remainder": (2, 2),
-    "absolute": (1, 1),
-    "root": (1, 1),
-    "bitlength": (1, 1),
-    "lookup": (3, 1),
-    "whole": (1, 0),
-    "null": (0, 0),
-    "length": (1, 1),
-    "like": (2, 1),
-    "lower": (1, 1),
-    "upper": (1, 1),
-    "trim": (3, 1),
-    "substr": (3, 1),
-}
+    name: numbers
+    for numbers, names in {
+        (2, 2): "plus times remainder", (3, 2): "over", (1, 1): "absolute root bitlength length lower upper",
+        (2, 1): "like part start", (3, 1): "lookup trim substr", (1, 0): "whole", (0, 0): "null",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+#: How many arguments a number of a person's rows has, its condition among them.
+INNER = {"rows": 1, "distinct": 2, "sum": 4, "mean": 3, "lowest": 2, "highest": 2}
 #: Fields of a day that begin anew in each year or month, and the months of periods. Days count from EPOCH.
 FIELDS = {"month": 12, "day": 31, "doy": 366, "week": 53}
 MONTHS = {"year": 12, "quarter": 3, "month": 1}
@@ -136,15 +128,31 @@ def flat(parts: Any) -> Iterator[Node]:
             yield from flat(part)
 
 
+def operands(kind: str, parts: Any) -> list[Node]:
+    """The expressions among the arguments of a node, as many as there must be: a condition is none."""
+    several = kind in ("first", "least", "greatest") and len(parts) == 1 and len(parts[0]) > 0
+    own = parts[0] if several else [part for part in parts if isinstance(part, dict)]
+    if not all(isinstance(part, dict) for part in own) or not (
+        several or ARGUMENTS.get(kind) == (len(parts), len(own))
+    ):
+        raise Broken("an expression with unknown or missing arguments")
+    return list(own)
+
+
 def columns(node: Node) -> set[str]:
     """The columns that the value of an expression depends on, those of its conditions included."""
     kind, parts = only(node)
     if kind == "column":
         return {parts}
     if kind != "choose":
-        return set().union(*map(columns, flat(parts)))
+        return set[str]().union(*map(columns, operands(kind, parts)))
     cases, otherwise = parts
     return columns(otherwise).union(*(tested(test) | columns(chosen) for test, chosen in cases))
+
+
+def plain(name: str) -> str:
+    """What a column is called, without the join that brings it."""
+    return ((name.startswith("discreet:") and name.partition(".")[2]) or name).lower()
 
 
 def tested(test: Any) -> set[str]:
@@ -168,7 +176,7 @@ def derive(node: Node, known: dict[str, Bounds]) -> Node:
     if kind == "column":
         low, high, null = known[parts]
         return {"column": parts, "low": low, "high": high, "null": null}
-    inside = [chosen for _, chosen in parts[0]] + [parts[1]] if kind == "choose" else list(flat(parts))
+    inside = [chosen for _, chosen in parts[0]] + [parts[1]] if kind == "choose" else operands(kind, parts)
     of = [derive(part, known) for part in inside]
     low, high, null = rule(kind, parts, inside, of)
     return {"node": kind, "low": low, "high": high, "null": null, "of": of}
@@ -177,12 +185,6 @@ def derive(node: Node, known: dict[str, Bounds]) -> Node:
 def rule(kind: str, parts: Any, inside: list[Node], of: list[Node]) -> Bounds:
     """The bounds of one node from those of its parts."""
     lows, highs, nulls = ([part[name] for part in of] for name in ("low", "high", "null"))
-    if kind in ARGUMENTS and (len(parts), len(of)) != ARGUMENTS[kind]:
-        raise Broken("an expression with unknown or missing arguments")
-    if kind in (*ARGUMENTS, "first", "least", "greatest"):
-        own = parts[: ARGUMENTS[kind][1]] if kind in ARGUMENTS else parts[0] if len(parts) == 1 else [None]
-        if not isinstance(own, list) or not all(isinstance(part, dict) for part in own):
-            raise Broken("an expression with unknown or missing arguments")
     if any(end is not None and end.bit_length() > MOST_BITS for end in lows + highs):
         raise Broken("numbers are too large to be summed")
     if kind in ("whole", "null"):
@@ -314,8 +316,10 @@ class Relation:
         self.constant = {name for name, each in told.items() if alone or each.get("constant") is True}
         return {"node": "scan", "table": name}
 
-    def filter(self, _: Node) -> Node:
+    def filter(self, node: Node) -> Node:
         """A condition looks at one row, and adds none."""
+        if not tested(node["filter"]) <= self.known.keys():
+            raise Broken("a condition on columns that the rows do not have")
         return {"node": "filter"}
 
     def public(self, node: Node) -> Node:
@@ -342,10 +346,12 @@ class Relation:
         other = Relation(node["person"], self.schemas, self.publics, self.fewest)
         if other.is_row:
             raise Broken("if each row is a privacy unit, there is no person to join on")
+        if type(node["outer"]) is not bool:
+            raise Broken("whether a join keeps all rows must be true or false")
         self.new([name for name, _ in node["columns"]])
         for name, expression in node["columns"]:
             low, high, null = span(expression, other.known)
-            self.known = self.known | {name: (low, high, null or node["outer"] is not False)}
+            self.known = self.known | {name: (low, high, null or node["outer"])}
             if columns(expression) <= other.constant:
                 self.constant = self.constant | {name}
         self.rows *= other.rows
@@ -379,16 +385,18 @@ class Relation:
     def inner(self, kind: str, parts: list[Any]) -> Bounds:
         """The bounds of one number of a person's own rows, of which there are from 1 to `rows`."""
         every = parts[-1] == TRUE
+        if len(parts) != INNER.get(kind):
+            raise Broken("an unknown kind of number per person, or one with unknown or missing arguments")
         if kind in ("rows", "distinct"):
             return self.fewest if every and kind == "rows" else 0, self.rows, False
         low, high, null = span(parts[0], self.known)
-        if kind not in ("sum", "mean", "lowest", "highest") or (kind == "sum" and parts[1:3] != [0, 1]):
-            raise Open(f"an unknown kind of number per person: {kind}")
+        if (kind == "sum" and parts[1:3] != [0, 1]) or (kind == "mean" and whole(parts[1]) < 1):
+            raise Broken(f"a {kind} per person in other units")
         if None in (low, high):  # of numbers whose ends are not declared only the ends can be asked for
             if kind in ("sum", "mean"):
                 raise Broken("arithmetic over something without bounds")
             return low, high, null or not every
         if kind == "sum":
             low, high = min(low, self.rows * low), max(high, self.rows * high)
-        finer = whole(parts[1]) if kind == "mean" else 1
+        finer = parts[1] if kind == "mean" else 1
         return low * finer, high * finer, null or not every

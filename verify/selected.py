@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from measured import ratio
-from relation import Broken, Node, Open, columns, tested
+from measured import ratio, read_of, text
+from relation import Broken, Node, Open, columns, plain, tested
 
 WORD = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\d+(?:\.\d+)?|\w+|[^\s\w]", re.S)
 #: What aggregates of a formula are called in SQL.
@@ -39,6 +39,8 @@ SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 ORDERED = {"regr_slope", "regr_intercept"}
 SURE = set(CALLED) - {"count", "sum"}
 INNER = {"rows": "count", "distinct": "count", "sum": "sum", "mean": "avg", "lowest": "min", "highest": "max"}
+#: Where what FROM and JOIN name begins and ends.
+CLAUSES = {"from", "join", "left", "inner", "outer", "on", "using", "where", "group", "having", "order", "limit", ";"}
 #: Which quantile each is; those nearer to an extreme than this are moved there.
 LEAST = Fraction(1, 10**5)
 EXTREMES = {"median": Fraction(1, 2), "min": Fraction(1, 200), "max": Fraction(199, 200)}
@@ -79,6 +81,20 @@ def statements(words: list[str]) -> list[list[list[str]]]:
         elif inside and not (word == "distinct" and found[-1] == [[]]):
             found[-1][-1].append(word)
     return [each for each in found if each]
+
+
+def called_tables(words: list[str]) -> list[list[str]]:
+    """For each statement what the tables of its FROM are called, in their order."""
+    found, depth, inside = [list[list[str]]()], 0, False
+    for word in words:
+        depth += (word == "(") - (word == ")")
+        if depth == 0 and word in CLAUSES:
+            inside = word in ("from", "join")
+            found += [[]] if word == ";" else []
+            found[-1] += [[]] if inside else []
+        elif depth == 0 and inside:
+            found[-1][-1].append(word)
+    return [[table[-1] for table in each] for each in found if each]
 
 
 def item(words: list[str]) -> tuple[str | None, list[str]]:
@@ -172,17 +188,15 @@ class Spoken:
     persons: the columns by which people are identified. nullable: those that may be NULL.
     """
 
-    def __init__(
-        self,
-        statistics: list[Any],
-        quantiles: list[Any],
-        plan: Node,
-        words: list[str],
-        persons: set[str],
-        nullable: set[str],
-    ) -> None:
-        self.statistics, self.quantiles, self.made = statistics, quantiles, dict(made(plan))
-        self.persons, self.nullable = persons, nullable
+    def __init__(self, question: Node, words: list[str], persons: set[str], known: Node) -> None:
+        self.statistics, self.quantiles = (sorted(question[name], key=text) for name in ("statistics", "quantiles"))
+        self.made = dict(made(question["plan"]))
+        self.persons, self.nullable = persons, {name.lower() for name, (_, _, null) in known.items() if null}
+        self.called, *others = called_tables(words) or [[]]
+        if others and others != [self.called] * len(others):
+            raise Open("its statements join other tables, or call them otherwise")
+        self.brought = dict(brought(question["plan"], len(self.called) - 1))
+        self.several = {name for name, many in Counter(map(plain, known)).items() if many > 1 < len(self.called)}
         self.inner: dict[str, list[list[str]]] = {}
         for name, own in (item(each) for each in nested(words)):
             if name is not None and own not in self.inner.setdefault(name, []):
@@ -204,12 +218,12 @@ class Spoken:
                 kind, own = leaf
                 counts = kind == "count" and "distinct" not in own  # of a column: where it has a value
                 meant = {self.means(word) or word for word in own}
+                sides = {each for each in self.sides(own) if each[0] in every}
                 if kind in ORDERED:
-                    sides = [set(side.split()) for side in " ".join(own[2:-1]).split(" , ")]
-                    return (
-                        f"{kind} of {[sorted({self.means(word) or word for word in side} & every) for side in sides]}"
-                    )
-                return spelled(kind, meant & (every | self.nullable if counts else every), own)
+                    parts = [set(part.split()) for part in " ".join(own[2:-1]).split(" , ")]
+                    named_ = [sorted({self.means(word) or word for word in part} & every) for part in parts]
+                    return f"{kind} of {named_} {sorted(map(str, sides))}"
+                return spelled(kind, meant & (every | self.nullable if counts else every), own, sides)
 
             if shape(tree, lambda leaf: self.leaf(leaf, every)) != shape(parsed(words), leaf_of):
                 raise Open("its words in the text say the same in another order, or of other columns")
@@ -240,7 +254,7 @@ class Spoken:
     def named(self, leaf: Any) -> set[str]:
         """The columns of an aggregate: what it is of, and of its condition, but for those that a subquery computes."""
         names = {name if "." in name or name not in self.made else self.alias(name) for name in self.read(leaf)}
-        return {name.rpartition(".")[2].lower() for name in names if name is not None}
+        return {plain(name) for name in names if name is not None}
 
     def origin(self, name: str) -> tuple[str, Any]:
         """How a column of a subquery is made, and of which column."""
@@ -264,17 +278,32 @@ class Spoken:
         kind, (first, *_) = leaf[0], self.statistics_of(leaf)
         if kind in ORDERED:  # of the sum of y, then of that of x
             sides = [columns(self.statistics[leaf[place]][1]) for place in (4, 2)]
-            return f"{kind} of {[sorted(name.rpartition('.')[2].lower() for name in side) for side in sides]}"
+            joined = sorted(map(str, self.joined(self.read(leaf))))
+            return f"{kind} of {[sorted(map(plain, side)) for side in sides]} {joined}"
         once = kind == "statistic" and first[0] in ("persons", "distinct")
         if kind == "statistic":
             kind = "sum" if first[0] == "sum" else "count"
-        return spelled(kind, self.named(leaf) & every, ["distinct"] if once else [])
+        return spelled(kind, self.named(leaf) & every, ["distinct"] if once else [], self.joined(self.read(leaf)))
+
+    def joined(self, names: set[str]) -> set[tuple[str, int | None]]:
+        """Of columns that several tables of FROM have, which of them each is of."""
+        return {(plain(name), self.brought.get(name, 0)) for name in names if plain(name) in self.several}
+
+    def sides(self, words: list[str]) -> set[tuple[str, int | None]]:
+        """The same as words say it: by the name before a column, or the first table."""
+        meant = [(place, self.means(word)) for place, word in enumerate(words)]
+        tables = {None: 0} | {name: side for side, name in enumerate(self.called)}
+        return {
+            (own, tables.get(words[place - 2] if words[place - 1 : place] == ["."] else None))
+            for place, own in meant
+            if own in self.several
+        }
 
     def means(self, word: str) -> str | None:
         """The column that a word stands for: itself, or what a subquery calls so; None for what is computed."""
         passed = {word}
         while word in self.inner:
-            own = self.plain(word)
+            own = self.renamed(word)
             if own is None or (own[0] != word and own[0] in passed):
                 return None
             if own[0] == word:
@@ -301,7 +330,7 @@ class Spoken:
                 sure = name in read and not set(words) & set(self.inner)  # else a subquery may call it otherwise
                 raise (Broken if sure else Open)(f"its words in the text do not name the column {name}")
 
-    def plain(self, word: str) -> list[str] | None:
+    def renamed(self, word: str) -> list[str] | None:
         """The column that a name of a subquery is another name of."""
         own = self.inner.get(word, [])
         return own[0][-1:] if len(own) == 1 and len(own[0]) in (1, 3) and own[0][1:2] in ([], ["."]) else None
@@ -325,11 +354,6 @@ def is_of(words: list[str], kind: str, of: str | None) -> bool:
     return outside(words) == [INNER.get(kind, of)] and (of is None or of.lower() in words)
 
 
-def read_of(of: Any, more: list[Any]) -> set[str]:
-    """The columns of which a quantile, a sum or a number of different values is."""
-    return columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
-
-
 def leaves(tree: Any) -> Iterator[Any]:
     """The noisy numbers and aggregates of a tree."""
     kind, *parts = tree
@@ -340,9 +364,18 @@ def leaves(tree: Any) -> Iterator[Any]:
             yield from leaves(part)
 
 
-def spelled(kind: str, named: set[str], words: list[str]) -> str:
+def spelled(kind: str, named: set[str], words: list[str], sides: set[tuple[str, int | None]]) -> str:
     once = kind == "count" and "distinct" in words
-    return f"{kind}{' distinct' if once else ''} of {', '.join(sorted(named))}"
+    return f"{kind}{' distinct' if once else ''} of {', '.join(sorted(named))} {sorted(map(str, sides))}"
+
+
+def brought(plan: Node, joins: int) -> Iterator[tuple[str, int]]:
+    """By which join of FROM, the last of so many, each column is brought."""
+    while joins > 0 and "of" in plan:
+        if "person" in plan or "public" in plan:
+            yield from ((each if isinstance(each, str) else each[0], joins) for each in plan["columns"])
+            joins -= 1
+        plan = plan["of"]
 
 
 def summed_times(words: list[str]) -> Fraction | None:

@@ -19,7 +19,7 @@ from ends import short, spread_fits
 from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio, text
-from relation import Broken, Open, listed, step, whole
+from relation import Broken, Open, columns, listed, step, whole
 from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
@@ -51,14 +51,18 @@ class Tables:
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
         self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
         self.text, self.persons = plan["text"], identifying(schemas)
+        self.read = {told["table"].lower() for told in proof["relation"] if "table" in told}
+        self.joins = any(told["node"] in ("person", "public") for told in proof["relation"])
 
     def names(self) -> str:
         """Whether columns are called, and computed, as the text of the query says."""
-        words_, plan = lowered(self.text), self.question["plan"]
+        words_ = lowered(self.text)
         every = statements(words_)
-        nullable = {name.lower() for name, (_, _, null) in self.formulas.known.items() if null}
-        every_ = sorted(self.question["quantiles"], key=text)
-        called = Spoken(self.statistics, every_, plan, words_, self.persons, nullable)
+        if unnamed := self.read - set(words_):
+            raise Broken(f"the text does not name the table {min(unnamed)}, whose rows were counted")
+        if ("join" in words_) != self.joins:
+            raise Open("the text joins tables, and what was counted is of one")
+        called = Spoken(self.question, words_, self.persons, self.formulas.known)
         if len(every) != len(self.tables):
             raise Open("the text has other queries than there are tables, or is not read here")
         for table, told, items in zip(self.tables, self.told, every, strict=True):
@@ -75,20 +79,21 @@ class Tables:
                     elif table["columns"][place]["kind"] != "key" or AGGREGATE & set(said):
                         raise Open("nothing tells what it is computed by")
                     elif told is not None:
-                        self.key(table, place, [called.means(word) for word in said], cells)
+                        self.key(table, place, said, called, cells)
                 except (Open, Broken) as problem:
                     raise type(problem)(f"{head}: {problem}") from None
         return "columns are called, and computed, as the text of the query says"
 
-    def key(self, table: Any, place: int, said: list[Any], cells: list[tuple[int, int]]) -> None:
+    def key(self, table: Any, place: int, words: list[str], called: Spoken, cells: list[tuple[int, int]]) -> None:
         """A column of keys has the values, and their labels, that its words name."""
         values = [row[place] for row in table["rows"]]
+        said: list[Any] = [called.means(word) for word in words]
         if None in said:
             raise Open("a subquery computes it, in a way that is not read here")
         if said[0] == "grouping":
             if text(values) not in self.follow(cells):
                 raise Broken("its values are those of another key")
-        elif not self.keys.holds(said, values, cells):
+        elif not self.keys.holds(said, values, cells, lambda of: called.joined(columns(of)) == called.sides(words)):
             raise Broken("its values are those of another key")
         own = {name.lower(): each for name, each in self.keys.named.items()}.get(said[-1], {})
         if own and table["columns"][place].get("labels", own.get("labels")) != own.get("labels"):

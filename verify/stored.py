@@ -2,24 +2,8 @@
 
 from typing import Any
 
-from measured import LAWS, PARTS, closed, ratio, text
+from measured import LAWS, closed, maybe, ratio, shaped, text
 from relation import Broken, Node, whole
-
-MEASUREMENT = {"id", "text", "parts", "event", "also", "surer"}
-
-
-def check_measurement(told: Node) -> None:
-    closed(told, MEASUREMENT, "a measurement")
-    also = told.get("also", [])
-    if not isinstance(also, list) or not all(type(each) is str for each in [told["id"], told["text"], *also]):
-        raise Broken("the name or the text of a measurement is not a text")
-    if len({told["id"], *also}) < 1 + len(also):
-        raise Broken("a measurement is combined with itself, or with another one twice")
-    if whole(told.get("surer", 1)) < 1:
-        raise Broken("the intervals of a measurement are less sure than is asked for")
-    for part in told["parts"]:
-        closed(part, PARTS[part["kind"]], "a part of a measurement")
-        {"cells": check_cells, "bins": check_bins, "keys": check_keys}[part["kind"]](part)
 
 
 def check_law(told: Any) -> None:
@@ -27,40 +11,35 @@ def check_law(told: Any) -> None:
     ratio(told["scale"] if "scale" in told else told["sigma2"])
 
 
-def check_cells(part: Node) -> None:
-    wholes([part["place"], *part["statistics"]])
-    if not len(part["noisy"]) == len(part["laws"]) == len(part["statistics"]) > 0:
+#: What is stored of noisy cells, of a quantile and of discovered keys.
+PARTS = {
+    "cells": {"kind": str, "place": int, "statistics": [int], "noisy": [[int]], "laws": [check_law]},
+    "bins": {"kind": str, "place": int, "quantile": int, "noisy": [[int]], "confidence": None},
+    "keys": {
+        "kind": str, "keys": [[(str, int, type(None))]], "answers": maybe(int), "noisy": [int], "law": maybe(check_law),
+        "threshold": maybe(int), "cut": bool,
+    },
+}  # fmt: skip
+
+
+def check_part(part: Node) -> None:
+    shaped(part, PARTS[part["kind"]], "a part of a measurement")
+    if part["kind"] == "cells" and not len(part["noisy"]) == len(part["laws"]) == len(part["statistics"]) > 0:
         raise Broken("numbers that belong to no statistic")
-    for vector, law in zip(part["noisy"], part["laws"], strict=True):
-        wholes(vector)
-        check_law(law)
-
-
-def check_bins(part: Node) -> None:
-    wholes([part["place"], part["quantile"]])
-    for each in part["noisy"]:
-        wholes(each)
-    if not 0 <= ratio(part["confidence"]) < 1:
+    if part["kind"] == "bins" and not 0 <= ratio(part["confidence"]) < 1:
         raise Broken("an invalid confidence")
-
-
-def check_keys(part: Node) -> None:
-    if not all(
-        isinstance(key, list) and {type(each) for each in key} <= {str, int, type(None)} for key in part["keys"]
-    ):
-        raise Broken("a key must have a text, a whole number or NULL for each key of the query")
-    if len(set(map(text, part["keys"]))) < len(part["keys"]) or len({len(key) for key in part["keys"]}) > 1:
+    keys = part.get("keys", [])
+    if len(set(map(text, keys))) < len(keys) or len({len(key) for key in keys}) > 1:
         raise Broken("a key was found twice, or is wider than others")
-    wholes(part["noisy"])
-    wholes([part[name] for name in ("answers", "threshold") if part[name] is not None])
-    if type(part.get("cut", False)) is not bool:
-        raise Broken("a part of a measurement has unknown or missing members")
-    if part["law"] is not None:
-        check_law(part["law"])
 
 
-def wholes(told: Any) -> None:
-    if not isinstance(told, list):
-        raise Broken("a list of whole numbers is missing")
-    for each in told:
-        whole(each)
+MEASUREMENT = {"id": str, "text": str, "parts": [check_part], "event": None, "also": [str], "surer": int}
+
+
+def check_measurement(told: Node) -> None:
+    shaped(told, MEASUREMENT, "a measurement")
+    also = told.get("also", [])
+    if len({told["id"], *also}) < 1 + len(also):
+        raise Broken("a measurement is combined with itself, or with another one twice")
+    if whole(told.get("surer", 1)) < 1:
+        raise Broken("the intervals of a measurement are less sure than is asked for")

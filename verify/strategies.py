@@ -25,7 +25,7 @@ def norms(told: Node) -> tuple[list[tuple[int, int]], int]:
     if kind == "levels":
         weights, size = [whole(weight) for _, weight in told["levels"]], small(told["size"])
         far = sum(map(abs, weights)), sum(weight**2 for weight in weights)
-        return [far] * size, sum(-(-size // block) for block, _ in told["levels"])
+        return [far] * size, sum(-(-size // whole(block)) for block, _ in told["levels"])
     if kind == "diagonal":
         pairs = [(abs(weight), weight**2) for weight in numbers(told["weights"])]
         return pairs, len(pairs)
@@ -34,9 +34,11 @@ def norms(told: Node) -> tuple[list[tuple[int, int]], int]:
         lines = [entries[place::cells] for place in range(cells)]
         return [(sum(map(abs, line)), sum(each**2 for each in line)) for line in lines], len(entries) // cells
     if kind == "merged":
-        inner, count = norms(told["inner"])
-        inner = [*inner, (0, 0)]
-        return [inner[place] for place in numbers(told["groups"])], count
+        (inner, count), groups = norms(told["inner"]), numbers(told["groups"])  # -1: in none
+        if not -1 <= min(groups) <= max(groups) < len(inner):
+            raise Broken("cells that are put together have no numbers")
+        inner.append((0, 0))
+        return [inner[place] for place in groups], count
     if kind not in ("stack", "product"):
         raise Open(f"an unknown kind of strategy: {kind}")
     inside = told["parts" if kind == "stack" else "factors"]
@@ -79,7 +81,9 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
     evenest partition is the least of sums in which a row is in one block.
     """
     if short[0] in ("unevenness", "evenest"):
-        size, blocks = (short if short[0] == "unevenness" else short[1])[1:]
+        (name, size, blocks), price = (short, 0) if short[0] == "unevenness" else short[1:]
+        if [name, type(price)] != ["unevenness", int]:
+            raise Broken("a strategy with unknown or missing parts")
         if any(whole(block) < 2 or block & (block - 1) for block in blocks):
             raise Broken("blocks whose sizes are not powers of two")
         unit = max(blocks)

@@ -97,7 +97,7 @@ def sample_data(name: str, folder: str | PathLike[str] = ".", *, rows: int | Non
 
     The same rows every time, about nobody. Returns the files. Nothing is overwritten.
     """
-    from discreet.samples.sample_data import named_sample, write_sample
+    from discreet.lab.samples.sample_data import named_sample, write_sample
 
     write_sample(name, Path(folder), rows=rows)
     return [Path(folder) / file for file in named_sample(name).files]

@@ -16,7 +16,7 @@ from discreet.surveys.protocols.randomizer import Randomizer
 
 ROOT = Path(discreet.__file__).parent
 PAGES = ROOT / "surveys" / "collector" / "pages"
-CLIENT = ROOT / "local" / "client" / "discreet-local.js"
+CLIENT = ROOT / "surveys" / "device" / "client" / "discreet-local.js"
 KINDS = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript",

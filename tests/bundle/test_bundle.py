@@ -441,7 +441,7 @@ def test_a_stranger_with_numbers_of_their_own_is_told_beside_the_project(made, t
     sheet = true.sheets[0]
     lie = replace(true, sheets=(replace(sheet, rows=tuple((row[0], 666, row[2]) for row in sheet.rows)),))
     for version in ("9.9", discreet.__version__):
-        monkeypatch.setattr(bundle_files, "__version__", version)
+        monkeypatch.setattr(bundle_files, "VERSION", version)
         folder = written(bundle_files.signed_files(lie, stranger()), tmp_path / f"stranger {version}")
         assert problems(verify(folder, project=project)) == ["signed"]
         theirs = verify(folder)
@@ -486,7 +486,7 @@ def test_nothing_but_what_the_ledger_tells_passes_beside_the_project(made, tmp_p
         lie = {"schemas": other}
     other = () if "warnings" in lie else ("9.9",)  # another may word them otherwise
     for version in size(other or (discreet.__version__,), (discreet.__version__, *other)):
-        monkeypatch.setattr(bundle_files, "__version__", version)
+        monkeypatch.setattr(bundle_files, "VERSION", version)
         forged = bundle_files.signed_files(replace(true, **lie), Signer.load_or_make())
         assert not verify(written(forged, tmp_path / f"lie {version}"), project=project).sound
 

@@ -18,11 +18,15 @@ FILES = {
     "c.py": "def later():\n    from discreet.d import thing\n",
     "d.py": "import discreet.b\n",
     "e.py": "from discreet import a, b\n",
+    "f.py": "import json\nfrom discreet import d\n\ndef later():\n    import json\n    import json.tool\n    import discreet.b\n"
+    "    from discreet import a, e\n",
 }
 COUNTED = {
     "functions of more than 8 parameters": 2,
     "parameters of any name and type": 2,
     "files that import each other in a circle": 3,
+    "rooms on the ground floor": 2,
+    "imports inside functions of what is loaded anyway": 2,
 }
 
 
@@ -56,6 +60,10 @@ def test_what_is_counted(shape, capsys):
         "discreet.b",
         "discreet.c",
         "discreet.d",
+        "cli",
+        "project",
+        "f.py:5 import json",
+        "f.py:7 import discreet.b",
     ]
 
 

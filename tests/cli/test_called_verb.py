@@ -3,8 +3,8 @@
 import pytest
 import typer
 
-from discreet.cli.called_verb import app_for
 from discreet.cli.main import app, call
+from discreet.cli.verb_app import app_for
 
 WHOLE = typer.main.get_command(app)
 CALLED = [

@@ -66,7 +66,7 @@ def test_a_forged_bundle_beside_the_project_and_one_that_cannot_be_checked(proje
     opened.ledger.close()
     numbers = true.sheets[0]
     lie = replace(true, sheets=(replace(numbers, rows=tuple((row[0], 666) for row in numbers.rows)),))
-    monkeypatch.setattr(bundle_files, "__version__", "9.9")
+    monkeypatch.setattr(bundle_files, "VERSION", "9.9")
     bundle_files.write(bundle_files.signed_files(lie, Signer(Ed25519PrivateKey.generate())), tmp_path / "forged")
     bundle_files.write(bundle_files.signed_files(true, Signer.load_or_make()), tmp_path / "true")
     code, text, _ = clinic.say(capsys, folder, "release", "verify", str(tmp_path / "forged"))

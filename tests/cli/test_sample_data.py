@@ -8,7 +8,7 @@ import pytest
 import discreet
 from clinic import run, say
 from discreet.cli.main import call
-from discreet.samples.sample_data import SAMPLES
+from discreet.lab.samples.sample_data import SAMPLES
 
 #: A question that each table answers once it is declared as it was told, and nothing more.
 QUESTIONS = {

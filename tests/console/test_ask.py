@@ -170,6 +170,35 @@ def test_the_price_names_what_it_closes(tmp_path):
     made.house.close()
 
 
+def test_the_price_names_drafts_with_a_plus_or_minus_that_it_closes(tmp_path):
+    """By the epsilon that their width is priced at; those that still fit, or are too dear already, are not named."""
+    made = world(tmp_path / "clinic")
+    file = made.folder / "discreet.toml"
+    file.write_text(file.read_text().replace("epsilon = 100,", "epsilon = 6,"))
+    ann = made.browser("analyst")
+    one, both = "SELECT sum(age) AS total FROM patients", "SELECT count(*) AS n, sum(age) AS total FROM patients"
+    wishes = {
+        "closed": (one, {"within": "100"}),
+        "fits": ("SELECT sum(age) AS rough FROM patients", {"within": "1000"}),
+        "column": (both, {"within": "220", "column": "total"}),
+        "dear": ("SELECT sum(age) AS exactly FROM patients", {"within": "30"}),
+        "unknown": ("SELECT avg(age) AS mean FROM patients", {"within": "1"}),
+    }
+    at, epsilons = {}, {}
+    for name, (sql, wish) in wishes.items():
+        body = form(sql, by="within", act="price", **wish)
+        at[ann.post("/ask", body).headers["location"]] = name
+        priced = ann.post("/ask/price", body).json()
+        epsilons[name] = float(priced["linked"]["epsilon"]) if priced["accepted"] else None
+    assert 2 < epsilons["closed"] < 5 and 2 < epsilons["column"] < 5 and epsilons["fits"] < 1
+    told = ann.post("/ask/price", form("SELECT sum(age) AS young FROM patients WHERE age < 40", epsilon="4")).json()
+    assert told["accepted"], told
+    assert {at[each["to"]] for each in told["closes"]} == {"closed", "column"}
+    for each in told["closes"]:
+        assert float(each["words"].rpartition(" ")[2]) == pytest.approx(epsilons[at[each["to"]]], rel=1e-3)
+    made.house.close()
+
+
 def test_a_batch_shows_its_plan_before_it_is_paid(clinic, browser):
     before = charges(clinic)
     text = f"-- Diseases\n{BY_DISEASE};\nSELECT count(*) AS old FROM patients WHERE age > 30"

@@ -114,7 +114,7 @@ def test_a_job_is_left_found_again_and_stopped_by_its_own_person(clinic, queue):
     analyst = Visitor(role="analyst", name="ann")
     job = queue.start(analyst, act, area="synth", words="a model of patients", key="left")
     fixed = queue.start(
-        analyst, lambda tell: go.wait(30) and "/", area="admin/tables", words="v", key="v", is_stoppable=False
+        analyst, lambda tell: go.wait(30) and "/", area="admin/tables", words="erasing", key="v", stop_terms=None
     )
     try:
         assert begun.wait(30)

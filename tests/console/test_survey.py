@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from console import hostile
 from console.house import ORIGIN, PASSWORD, world
+from discreet.cli.main import call
 from discreet.console.app import make_app
 from discreet.console.jobs import survey_host
 from discreet.console.routes import RESPONDENTS, route_table
@@ -333,6 +334,20 @@ def test_a_sheet_and_a_list(owner, analyst):
     for name in ("zzzzzzzzzz", "x", "..%2fnew"):
         assert analyst.get(f"/survey/{name}").status_code == 404
         assert analyst.get(f"/survey/{name}/sheet").status_code == 404
+
+
+def test_the_card_is_that_of_the_command_line(clinic, owner, analyst, nobody, capsys):
+    id_ = new(owner, question='Do you "smoke"?')
+    assert f'href="/survey/{id_}/card"' in analyst.get(f"/survey/{id_}").text
+    answer = analyst.get(f"/survey/{id_}/card")
+    assert answer.headers["content-type"].startswith("application/yaml")
+    assert f"card-{id_}.yaml" in answer.headers["content-disposition"]
+    capsys.readouterr()
+    assert call(["survey", "card", id_, "--project", str(clinic.folder)]) == 0
+    assert answer.text.splitlines() == capsys.readouterr().out.splitlines()
+    assert 'name: "Do you \\"smoke\\"?"' in answer.text and "epsilon" in answer.text
+    assert nobody.get(f"/survey/{id_}/card").status_code != 200
+    assert analyst.get("/survey/zzzzzzzzzz/card").status_code == 404
 
 
 def test_questions_and_choices_are_never_marks(owner, analyst, nobody):

@@ -1,10 +1,15 @@
-"""A life on the whole path: open the project, ask fresh questions, say each answer, until killed."""
+"""A life on the whole path: open the project, ask fresh questions, say each answer, until killed.
+
+Arguments: the folder, and perhaps `die`: between the charge of its first question and the answer.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +22,7 @@ import discreet.project.project
 import discreet.project.question
 from crash.harness import say
 from discreet.errors import BudgetExceeded
+from discreet.ledger.ledger import Ledger
 
 QUESTIONS = [
     "select count(*) from patients where sex = 'F'",
@@ -26,7 +32,10 @@ QUESTIONS = [
 
 
 def live(arguments: list[str], ready: Callable[[], None]) -> None:
-    project = discreet.project.project.Project(Path(arguments[0]))
+    folder, *options = arguments
+    project = discreet.project.project.Project(Path(folder))
+    if options == ["die"]:
+        Ledger.store = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     for number in itertools.count():
         if number == 1:
             ready()  # the engine is warm: from here on a question takes some hundredths of a second

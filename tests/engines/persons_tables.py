@@ -155,8 +155,8 @@ class Rewriting:
     def execute(self, sql, *parameters):
         return self._connection.execute(self._rewritten(sql), *parameters)
 
-    def sql(self, sql):
-        return self._connection.sql(self._rewritten(sql))
+    def sql(self, sql, **how):
+        return self._connection.sql(self._rewritten(sql), **how)
 
     def close(self):
         self._connection.close()

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from discreet.engines import stream_counts
 from discreet.engines.file_backed_engine import read_persons
-from discreet.engines.person_erasure import erase_from_stream_counts
-from discreet.engines.stream_counts import StreamCounts
+from discreet.engines.stream_counts import StreamCounts, erase_from_stream_counts
 from discreet.errors import LedgerFault, UsageError
 from tiers import size
 

@@ -4,6 +4,8 @@ import csv
 import gzip
 import os
 import stat
+from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +19,7 @@ from pyarrow.csv import write_csv
 from discreet.engines import duckdb_declared_table as making
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.duckdb_conversion import decimal_form
+from discreet.engines.memory import MemoryEngine
 from discreet.engines.table_file import duckdb_type
 from discreet.errors import SchemaError, UsageError
 from discreet.schema.column import BooleanColumn, CategoryColumn, MomentColumn, NumberColumn, TextColumn
@@ -368,3 +371,64 @@ def test_moments_and_numbers_name_what_was_clamped(engine, tmp_path):
     assert told.exact_rows == 4
     assert told.exact_clamped == {"age": 2, "day": 2}
     assert told.exact_nulled == {"age": 1, "day": 0}
+
+
+#: How a Parquet file holds exact numbers: digits in all and after the point, or a whole number's type.
+EXACT = [pa.decimal128(*form) for form in ((4, 2), (9, 2), (9, 5), (18, 0), (18, 10), (19, 7), (38, 0), (38, 10))]
+
+
+@pytest.mark.parametrize("type_", [*EXACT, pa.int64(), pa.int8(), pa.uint64(), pa.bool_()], ids=str)
+def test_an_exact_number_has_the_code_of_its_text(engine, tmp_path, type_):
+    """Numbers at and beside halves, bounds and the ends of their type: as the reference engine reads their texts."""
+    places = type_.scale if pa.types.is_decimal(type_) else 0
+    most = {pa.int64(): 2**63 - 1, pa.int8(): 127, pa.uint64(): 2**64 - 1, pa.bool_(): 1}
+    end = 10**type_.precision - 1 if pa.types.is_decimal(type_) else most[type_]
+    near = {
+        round(Fraction(half, 1000) * 10**places) + away for half in (5, 15, 25, 500, 9995, 12345) for away in (-1, 0, 1)
+    }
+    digits = {0, 1, end, end - 1, *(each for each in (end // 3**power for power in range(30))), *near}
+    signed = [sign * each for each in sorted(digits) if each <= end for sign in (1, -1)]
+    least = {pa.uint64(): 0, pa.bool_(): 0}.get(type_, -end)
+    numbers = [each for each in signed if each >= least]
+    with localcontext(prec=50):
+        exact = [Decimal(each).scaleb(-places) for each in numbers]
+    values = (
+        exact
+        if places or pa.types.is_decimal(type_)
+        else [bool(each) if type_ == pa.bool_() else each for each in numbers]
+    )
+    cells = pa.array([*values, None], type_)
+    columns = [
+        NumberColumn(name="whole", type="integer", low=-100, high=1000),
+        NumberColumn(name="any", type="integer"),
+        *(
+            NumberColumn(name=f"in {step}", type="decimal", step=Fraction(step), low=-limit, high=limit)
+            for step, limit in (("0.01", 1200), ("0.05", 300), ("0.5", 2**40), ("3", 7), ("0.000001", 10**13))
+        ),
+    ]
+    pq.write_table(pa.table({column.name: cells for column in columns}), tmp_path / "s.parquet")
+    source = table("s.parquet", *columns)
+    outcomes = {}
+    for name, each in (("duckdb", engine), ("memory", MemoryEngine())):
+        outcomes[name] = each.declare(source, folder=tmp_path, target=tmp_path / f"{name}.parquet")
+    assert (
+        pq.read_table(tmp_path / "duckdb.parquet").to_pylist() == pq.read_table(tmp_path / "memory.parquet").to_pylist()
+    )
+    assert outcomes["duckdb"] == outcomes["memory"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "type_"),
+    [
+        ("TRY_CAST(s.", "TRY_CAST(0.999 * s.", pa.decimal128(9, 5)),  # not the same number
+        (" < 0 THEN -9223372036854775807", " < 0 THEN 9223372036854775807", pa.decimal128(38, 0)),  # the other end
+        (" = trunc(s.", " >= trunc(s.", pa.decimal128(4, 2)),  # a fraction is a whole number
+    ],
+)
+def test_exact_numbers_that_become_others_are_caught(engine, tmp_path, monkeypatch, old, new, type_):
+    def rewritten(*arguments, write=making.FORMS.raw, **options):
+        return write(*arguments, **options).replace(old, new)
+
+    monkeypatch.setattr(making, "FORMS", replace(making.FORMS, raw=rewritten))
+    with pytest.raises(AssertionError):
+        test_an_exact_number_has_the_code_of_its_text(engine, tmp_path, type_)

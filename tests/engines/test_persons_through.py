@@ -143,7 +143,7 @@ def test_a_table_on_the_way_that_changes_is_noticed(tmp_path, monkeypatch):
             stream.write("b,1,5\n")
         return found
 
-    monkeypatch.setattr("discreet.engines.duckdb_person_table.build_person_path", late)
+    monkeypatch.setattr("discreet.engines.duckdb_person_path.build_person_path", late)
     with pytest.raises(UsageError, match=r"orders\.csv changed while it was read"):
         declared(DUCKDB, ITEMS, tmp_path, path=(ORDERS,))
     assert not (tmp_path / "made.parquet").exists()

@@ -59,7 +59,7 @@ def packed(folder, ground, *, questions: int, number: int, law: Law) -> list[tup
 @pytest.mark.fuzz
 def test_neighbours_in_spark(tmp_path, ground, monkeypatch):
     law = Law(weigh=False)
-    asked = packed(tmp_path, ground, questions=16, number=0, law=law)
+    asked = packed(tmp_path, ground, questions=24, number=0, law=law)
     assert len(asked) >= 40 and law.seen["RowCount person l1"], law.seen
     # The check can fail: if a person moved one number by one, as is claimed now, it would not. Nothing is counted anew.
     monkeypatch.setattr(pricing, "sensitivity", lambda *parts, **more: ONE)

@@ -18,7 +18,7 @@ def empty(folder: Path) -> None:
 
 def clinic(folder: Path) -> None:
     """patients.csv as the demo has it (age,sex,disease,smoker), and nothing declared."""
-    from discreet.samples.sample_data import write_sample
+    from discreet.lab.samples.sample_data import write_sample
 
     write_sample("clinic", folder)
 

@@ -5,6 +5,7 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -661,10 +662,58 @@ def test_a_step_without_a_number_is_a_gap():
     assert "20: – (the noise is too large to show it)" in str(charts.bars(given, title="ages", ordered=True))
 
 
+def slots_of(root):
+    """The left and the right side of each step."""
+    slots = [each for each in root.iter(f"{NAME}rect") if each.get("pointer-events") == "all"]
+    return [(float(each.get("x")), float(each.get("x")) + float(each.get("width"))) for each in slots]
+
+
+def test_steps_of_numbers_are_drawn_to_scale():
+    numbers = [*range(30), *range(60, 80)]
+    sides = slots_of(read(charts.bars([bar(each, each, 1) for each in numbers], title="t", ordered=True)))
+    unit = sides[0][1] - sides[0][0]
+    assert len(sides) == 50 and all(right - left == pytest.approx(unit, abs=0.02) for left, right in sides)
+    for number, (left, _) in zip(numbers, sides, strict=True):
+        assert left == pytest.approx(sides[0][0] + number * unit, abs=0.6), number
+    root = read(charts.bars([bar(each, each, 1) for each in numbers], title="t", ordered=True))
+    (before, after) = [
+        [float(pair.partition(",")[0]) for pair in line.get("points").split()]
+        for line in found(root, "polyline", "chart-step")
+    ]
+    assert max(before) == pytest.approx(sides[29][1], abs=0.02) and min(after) == pytest.approx(sides[30][0], abs=0.02)
+
+
+def test_bins_of_different_widths_are_drawn_to_scale():
+    edges = [*range(0, 40, 2), *range(40, 100, 3), *range(100, 201, 20)]
+    bins = [f"[{low}, {high})" for low, high in pairwise(edges)]
+    root = read(charts.bars([bar(each, 5, 1) for each in bins], title="t", ordered=True))
+    sides = slots_of(root)
+    unit = (sides[-1][1] - sides[0][0]) / 200
+    for (low, high), (left, right) in zip(pairwise(edges), sides, strict=True):
+        assert (right - left) == pytest.approx((high - low) * unit, abs=0.02)
+    assert len(found(root, "polyline", "chart-step")) == 1
+    labels = [each for each in found(root, "text", "chart-quiet") if each.text.startswith("[")]
+    ends = sorted((float(each.get("x")) - svg.width(each.text) / 2, float(each.get("x")) + svg.width(each.text) / 2) for each in labels)  # fmt: skip
+    assert len(ends) > 2 and all(one[1] <= other[0] for one, other in pairwise(ends))
+
+
+@pytest.mark.parametrize("keys", [
+    [0, 1, *range(10_000, 410_000, 10_000)],  # some would be too narrow to be seen
+    [str(each) for each in range(50)],
+    [f"2026-01-{day:02}" for day in range(1, 32)] + [f"2026-03-{day:02}" for day in range(1, 15)],
+])  # fmt: skip
+def test_other_steps_are_equally_wide(keys):
+    sides = slots_of(read(charts.bars([bar(each, 5, 1) for each in keys], title="t", ordered=True)))
+    widths = [right - left for left, right in sides]
+    assert max(widths) - min(widths) < 0.05
+
+
 def test_steps_of_every_size_are_finite():
     for given in (
         [bar(place, 0, 0) for place in range(41)],
         [bar(place, 10**300, 10**299) for place in range(41)],
+        [bar((-1.0) ** (place < 20) * 1.7e308 + place, 1, 1) for place in range(41)],
+        [bar(place * 4e306, 1, 1) for place in (*range(20), *range(22, 43))],
         [Bar(label=place, value=None) for place in range(41)],
         [bar(f"[{place}, {place + 1})", place, 3) for place in range(2000)],
         [Bar(label="x" * 200 + str(place), value=place) for place in range(41)],

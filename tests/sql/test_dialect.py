@@ -33,7 +33,7 @@ seeds = st.integers(0, 2**32)
 
 
 #: Forms that only whole questions need: the law of neighbours tries them on each engine.
-OF_QUESTIONS = {"total", "same", "derived", "distinct", "numbers", "digest"}
+OF_QUESTIONS = {"total", "same", "derived", "distinct", "distinct_bits", "numbers", "digest"}
 FORMS = {name for name, form in vars(Dialect).items() if callable(form) and not name.startswith("_")}
 
 

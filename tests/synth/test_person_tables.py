@@ -251,6 +251,22 @@ def test_a_saved_model_is_the_same(world, tmp_path):
 
 
 @pytest.mark.noisy
+def test_what_a_linked_table_declares_as_constant_is_so_in_every_sample(tmp_path):
+    """It is no trait of the main table: sampling ended with a KeyError, and a saved model could not be read."""
+    write_world(tmp_path, persons=60)
+    constant = 'values = ["a", "b"]\nclosed = true\nconstant = true\n'
+    (tmp_path / "discreet.toml").write_text(DECLARED.replace('values = ["a", "b"]\nclosed = true\n', constant, 1))
+    model = discreet.open(tmp_path).synthesize(TABLES, epsilon=60)
+    sampled = model.sample(300, seed=3)
+    kinds = {}
+    for row in sampled["visits"].to_pylist():
+        kinds.setdefault(row["id"], set()).add(row["kind"])
+    assert set().union(*kinds.values()) == {"a", "b"} and all(len(own) == 1 for own in kinds.values())
+    assert len(sampled["visits"]) > 2 * len(kinds)
+    model.save(tmp_path / "model.json")
+    assert discreet.load(tmp_path / "model.json").sample(300, seed=3) == sampled
+
+
 def test_inspect_judges_questions_about_persons(world):
     report = inspect_any(world.model)
     data = report.to_data()

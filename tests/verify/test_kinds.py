@@ -41,6 +41,21 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     assert set(verdicts(bundle_files.make_bundle(zcdp, keys.id)).values()) == {"proved"}
 
 
+def test_keys_by_weights_before_and_after_an_exact_total(tmp_path):
+    """Their delta has a part for noise: of two units, each of which it covers, it is more than twice that part."""
+    with state_in(tmp_path / "state"):
+        world.persons_project(tmp_path / "p")
+        path = tmp_path / "p" / "discreet.toml"
+        path.write_text(path.read_text().replace("rows_per_person = 4", 'rows_per_person = 4\ninvariants = ["*"]'))
+        project = discreet.open(tmp_path / "p")
+        release = project.sql("SELECT town, count(*) AS n FROM visits GROUP BY town").ask(epsilon=1)
+        before = bundle_files.make_bundle(project, release.id)
+        project.ledger.declare_invariant("visits", 1, words="rows in all")
+        after = bundle_files.make_bundle(project, release.id)
+    assert set(verdicts(before).values()) == {"proved"}
+    assert {name: verdict for name, verdict in verdicts(after).items() if verdict != "proved"} == {"losses": "open"}
+
+
 def test_refined(tmp_path):
     """Proved to the last number: they are one draw. What was paid before is not taken off its loss.
 
@@ -232,8 +247,10 @@ def test_the_checker_knows_every_setting_of_a_column():
     """A member that it does not know it calls broken, and so a bundle of an honest publisher."""
     checker()
     declared = sys.modules["declared"]
-    assert {kind: set(keys) for kind, keys in project_file._KEYS.items()} == declared.COLUMNS
-    assert project_file._TABLE - {"source", "engine", *project_file.LAYOUT_KEYS} == declared.TABLE
+    assert {kind: set(keys) for kind, keys in project_file._KEYS.items()} == {
+        kind: set(form) for kind, form in declared.COLUMNS.items()
+    }
+    assert project_file._TABLE - {"source", "engine", *project_file.LAYOUT_KEYS} == set(declared.TABLE)
 
 
 def own_state(files, folder):

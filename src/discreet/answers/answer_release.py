@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from discreet.accounting import events
 from discreet.accounting.events import WeightedThresholdEvent
 from discreet.answers.answer_columns import columns_of
-from discreet.answers.below_noise import count_below_noise
 from discreet.answers.bounds.left_out import left_out_words
 from discreet.answers.caveats import caveats, ledger_caveats, practice_caveats
+from discreet.answers.column_numbers import ColumnNumbers
 from discreet.answers.query_quote import FREE, QueryWish, cost_of, spending
 from discreet.answers.refine import AnswerReading
 from discreet.answers.row_comparison import compare_rows
@@ -19,7 +21,7 @@ from discreet.kernel.measurement import Measurement
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.weighted_threshold import key_weights
 from discreet.plan.query_sensitivity import cells_touched
-from discreet.release import Release, below_noise_warnings
+from discreet.release import Release, ReleaseColumn, below_noise_warnings
 from discreet.sql.query_text import split_statements
 
 
@@ -93,7 +95,7 @@ def _warnings(release: Release, reading: AnswerReading, wish: QueryWish, version
         )
     population = ledger.state.charges[release.id].population
     warnings += practice_caveats(ledger) if release.cached else ledger_caveats(ledger, population)
-    return [*warnings, *below_noise_warnings(*count_below_noise(reading, release))]
+    return [*warnings, *below_noise_warnings(*_count_below_noise(reading, release))]
 
 
 def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
@@ -110,3 +112,32 @@ def _hidden_keys_warnings(reading: AnswerReading) -> list[str]:
         f"keys shared by fewer than about {alone:,} people are not shown, nor are keys of up to {together:,} people if "
         "these have many keys: each person's weight is split over their keys"
     ]
+
+
+def _count_below_noise(reading: AnswerReading, release: Release) -> tuple[int, int, int]:
+    """`Release.count_below_noise` of a reading's release, from its vectors where floats hold them exactly."""
+    numbers = [
+        None if column.kind == "key" else reading.numbers(place, release.confidence)
+        for place, column in enumerate(release.columns)
+    ]
+    missing = sum(map(len, release.missing))
+    below_noise = hidden = cells = 0
+    for place, (column, of) in enumerate(zip(release.columns, numbers, strict=True)):
+        if column.kind == "key":
+            continue
+        if of is None:
+            below, lost = _count_by_cells(release, place)
+        else:
+            below, lost = _count_by_vectors(column, of)
+        below_noise, hidden, cells = below_noise + below, hidden + lost, cells + len(release.rows)
+    return below_noise - hidden, hidden - missing, cells - missing
+
+
+def _count_by_cells(release: Release, place: int) -> tuple[int, int]:
+    column = release.columns[place]
+    pairs = [(row[place], ends[place]) for row, ends in zip(release.rows, release.intervals, strict=True)]
+    return sum(column.is_below_noise(*pair) for pair in pairs), sum(cell is None for cell, _ in pairs)
+
+
+def _count_by_vectors(column: ReleaseColumn, numbers: ColumnNumbers) -> tuple[int, int]:
+    return int(np.count_nonzero(numbers.below_noise(column))), int(np.count_nonzero(numbers.hidden()))

@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answers.answer_columns import never_negative
+from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.laplace import LEAST_SCALE, MOST_SCALE
 from discreet.plan.cell_statistics import RowCount, Sum
 from discreet.plan.formula.formula_nodes import references
 from discreet.plan.formula.linear import Linear, linear
@@ -236,9 +238,6 @@ def _sorted_axes(table: _NoisyTable) -> Floats:
 
 def _left_noise(table: _NoisyTable, tables: Sequence[_NoisyTable]) -> NoiseLaw:
     """The noise of a table's cells after what finer tables add: as Gaussian, of the variance of the mean of all."""
-    from discreet.mechanisms.gaussian import DiscreteGaussian
-    from discreet.mechanisms.laplace import LEAST_SCALE, MOST_SCALE
-
     weight = 0.0
     for each in tables:
         if set(table.axes) <= set(each.axes):

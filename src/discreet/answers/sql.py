@@ -21,9 +21,9 @@ from discreet.answers.reconcile.missing_precision import combine_with_measuremen
 from discreet.answers.refine import AnswerReading
 from discreet.answers.repeats import Reads, in_batches
 from discreet.errors import BudgetExceeded
-from discreet.kernel.charge_request import charge_request
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Measurement
+from discreet.kernel.priced_charge import priced_charge
 from discreet.kernel.project_session import Session
 from discreet.plan.price import Price
 from discreet.release import Release
@@ -151,7 +151,7 @@ def measure_query(
 
 def can_resume(session: Session, price: Price) -> bool:
     """Whether a process charged this and died before it stored the answer."""
-    return session.ledger.can_resume(charge_request(price, session.versions, session.asker))
+    return session.ledger.can_resume(priced_charge(price, session.versions, session.asker))
 
 
 def resumed_quote(

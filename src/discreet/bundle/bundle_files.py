@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet import __version__
 from discreet.answers.caveats import PRACTICE
 from discreet.bundle import card_yaml, manifest, number_names, proof, sheet
 from discreet.bundle.about import About
@@ -24,6 +23,7 @@ from discreet.bundle.signing_key import Signer
 from discreet.errors import Flag, Message, UsageError
 from discreet.present.charts import standalone_svg
 from discreet.project.folder import refuse_state_inside
+from discreet.storage.program_version import VERSION
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -48,7 +48,7 @@ def signed_files(content: BundleContent, signer: Signer) -> dict[str, bytes]:
     digests = {name: manifest.digest(files[name]) for name in sorted(files)}
     signed = manifest.BundleManifest(
         release=content.release,
-        discreet=__version__,
+        discreet=VERSION,
         files=digests,
         claims=content.claims,
         ledger=content.ledger,

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import isqrt
 from typing import Any
 
 from discreet import exact
@@ -118,7 +119,6 @@ class FormulaTelling:
                         whole = make(rows, first, second, step=step, sample=sample, **ends)
                         yield f"{name}_{word}", [rows, first, second], step, whole
 
-
     def _regressions(
         self, formula: Formula, rows: int, sums: Sequence[int]
     ) -> Iterator[tuple[str, list[int], Fraction, Formula]]:
@@ -175,8 +175,6 @@ def _factor(formula: Formula) -> Fraction:
 
 
 def _root(number: int) -> int:
-    from math import isqrt
-
     return max(1, isqrt(number))
 
 

@@ -9,7 +9,6 @@ import json
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from discreet import __version__
 from discreet.bundle import proof, sheet
 from discreet.bundle.about import About
 from discreet.bundle.bundle_files import Files, unsigned_files
@@ -21,6 +20,7 @@ from discreet.bundle.verification_report import BundleCheck, printable
 from discreet.errors import DiscreetError, LedgerFault
 from discreet.project.recall import recall_release
 from discreet.release import Cell
+from discreet.storage.program_version import VERSION
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -70,7 +70,7 @@ def compare_with_ledger(
 def _compare_content(
     files: Files, plan: dict[str, Any], manifest: BundleManifest, content: BundleContent, *, newest: bool
 ) -> BundleCheck:
-    same = manifest.discreet == __version__
+    same = manifest.discreet == VERSION
     ledger_plan = json.loads(json.dumps(content.to_plan()))
     if dict(manifest.ledger) != dict(content.ledger):
         return _fails("the ledger entry is not the one that the bundle commits to")

@@ -6,7 +6,8 @@
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
     shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
     steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured;
-                contents: of ranges and batches what each step measured, as JSON text
+                contents: of ranges and batches what each step measured, as JSON text; rows: of ranges under a
+                condition the relation whose digest their steps have
     answers     of a batch: of each table its statement, what that asks for, and which numbers are shown, as above
     losses      of every release whose numbers are here, and their total; limit, spent, the ledger's row
 
@@ -24,6 +25,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Loss
 from discreet.answers.refine import AnswerReading
+from discreet.answers.row_condition import condition_statement, row_condition
 from discreet.answers.workload.stored_batch import StoredBatch
 from discreet.bundle.answer_replay import catalog_of, schema_of
 from discreet.bundle.batch_replay import KIND as BATCH
@@ -33,7 +35,9 @@ from discreet.bundle.derivation import derivation_of
 from discreet.bundle.formula_data import FormulaTelling, quantile_data
 from discreet.bundle.noise_check import step_contents
 from discreet.kernel.measurement import Measurement
+from discreet.plan import relation
 from discreet.sql.group_keys import declared_axis
+from discreet.sql.query_parser import parse_query
 
 NAME = "proof.json"
 FORMAT = 1
@@ -78,10 +82,10 @@ def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
     A step's digest follows from either.
     """
     steps, schema = {"steps": plan["steps"]}, schema_of(plan["table"], plan["schemas"])
+    stored = json.loads(plan["payloads"][plan["release"]])
     if (contents := step_contents(plan)) is not None:
         answers = {"answers": _statements(plan)} if plan["kind"] == BATCH else {}
-        return steps | {"contents": contents} | answers
-    stored = json.loads(plan["payloads"][plan["release"]])
+        return steps | {"contents": contents} | _rows_under_condition(plan, stored) | answers
     cells = (stored.get("cells") or {}) if plan["kind"] == "publish" else {}
     names = [*cells.get("places", ()), *cells.get("attributes", ())]
     if plan["kind"] == "marginals":
@@ -89,6 +93,15 @@ def _program(plan: Mapping[str, Any]) -> dict[str, Any]:
     columns = [column for name in names if (column := schema.column(name)) is not None]
     axes = [axis for column in columns if (axis := declared_axis(column)) is not None]
     return steps if len(axes) < max(1, len(names)) else steps | {"axes": [axis.to_data() for axis in axes]}
+
+
+def _rows_under_condition(plan: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The relation of the rows that ranges counted under a condition; nothing where its digest is another one."""
+    if plan["kind"] != "ranges" or "where" not in stored:
+        return {}
+    statement = condition_statement(plan["table"], stored["where"])
+    condition = row_condition(parse_query(statement, catalog_of(plan["schemas"])), stored["where"])
+    return {"rows": relation.to_data(condition.plan)} if condition.meaning == stored["meaning"] else {}
 
 
 def _statements(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -159,7 +172,7 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
 def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
     """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
     if "shown" not in proof:
-        return {name: each for name, each in proof.items() if name not in ("axes", "contents", "answers")}
+        return {name: each for name, each in proof.items() if name not in ("axes", "contents", "rows", "answers")}
     names = ("columns", "cells")
     shown = [
         None if table is None or not table["columns"] else {name: table[name] for name in names}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet import __version__, exact
+from discreet import exact
 from discreet.accounting.zcdp_conversion import epsilon_from_rho
 from discreet.bundle.about import NOT_STATED
 from discreet.bundle.answer_replay import schema_of
@@ -16,6 +16,7 @@ from discreet.bundle.claims import ZCDP, parameters
 from discreet.bundle.content import BundleContent, explain_event
 from discreet.bundle.networks import EdgeLimit, limit_of
 from discreet.schema.person_identity import describe
+from discreet.storage.program_version import VERSION
 
 _PRODUCTS = {"model": "Synthetic data"}
 _FILTERS = {
@@ -220,7 +221,7 @@ def _implementation(content: BundleContent) -> dict[str, Any]:
     done = "; ".join(explain_event(content.combined_event, person=content.unit))
     return {
         "pre_processing_eda_hyperparameter_tuning": _before_noise(content),
-        "mechanisms": f"{done[0].upper()}{done[1:]}. Discreet {__version__}: exact samplers over whole numbers and "
+        "mechanisms": f"{done[0].upper()}{done[1:]}. Discreet {VERSION}: exact samplers over whole numbers and "
         "fractions, with randomness from the operating system; noise is never mixed with floating-point numbers. "
         "Counting reads the declared table, with functions that cannot fail on a row. Timing: the server sends answers "
         "on a time grid; the command line does not.",

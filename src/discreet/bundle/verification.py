@@ -23,7 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet import __version__, exact
+from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import ReservationEvent
 from discreet.bundle import answer_replay, bundle_files, card_page, card_yaml, manifest, proof, registry_card, sheet
@@ -44,6 +44,7 @@ from discreet.bundle.signing_key import Signer
 from discreet.bundle.verification_report import BundleCheck, VerificationReport, printable
 from discreet.errors import DiscreetError, Flag, LedgerFault, Message
 from discreet.kernel.measurement import Measurement
+from discreet.storage.program_version import VERSION
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -119,8 +120,8 @@ def _check_contents(files: Files, bundle_manifest: BundleManifest, project: Proj
         if event is None:
             return [BundleCheck(name="cost", holds=False, words="the event was not written by Discreet")]
         if why := _unknown_content(files["plan.json"], plan):
-            same = bundle_manifest.discreet == __version__
-            words = why if same else f"not checked: {why}, and this is Discreet {__version__}"
+            same = bundle_manifest.discreet == VERSION
+            words = why if same else f"not checked: {why}, and this is Discreet {VERSION}"
             return [BundleCheck(name="cost", holds=False if same else None, words=printable(words))]
         checks = [_check_cost(plan, event, bundle_manifest), *_check_unit_and_limit(plan, bundle_manifest)]
         checks += [
@@ -237,8 +238,8 @@ def _check_noise(plan: dict[str, Any], bundle_manifest: BundleManifest) -> Bundl
 
 def _why_not_derived(plan: dict[str, Any], bundle_manifest: BundleManifest) -> str:
     """Why nothing can be derived from a plan here; nothing where it can."""
-    if bundle_manifest.discreet != __version__:
-        return f"this is Discreet {__version__}"
+    if bundle_manifest.discreet != VERSION:
+        return f"this is Discreet {VERSION}"
     return "the query joins a public table" if plan["publics"] and plan["kind"] in ("answer", BATCH) else ""
 
 
@@ -288,9 +289,9 @@ def _check_numbers_follow(
         return BundleCheck(
             name="data", holds=None, words="files agree; the query joins a public table, which is not in the bundle"
         )
-    if bundle_manifest.discreet != __version__:
+    if bundle_manifest.discreet != VERSION:
         words = printable(
-            f"files agree; this is Discreet {__version__}, and Discreet {bundle_manifest.discreet} computed them"
+            f"files agree; this is Discreet {VERSION}, and Discreet {bundle_manifest.discreet} computed them"
         )
         return BundleCheck(name="data", holds=None, words=words)
     if besides:
@@ -346,7 +347,7 @@ def _check_card(files: Files, plan: dict[str, Any], bundle_manifest: BundleManif
     except _READ_ERRORS:
         return BundleCheck(name="card", holds=False, words="a card cannot be read")
     words = "the claims of both cards match the manifest"
-    if bundle_manifest.discreet != __version__ or (
+    if bundle_manifest.discreet != VERSION or (
         plan["publics"] and plan["kind"] in ("answer", BATCH)
     ):  # then the data stay open, too
         return BundleCheck(name="card", holds=True, words=f"{words}; they were not made again")

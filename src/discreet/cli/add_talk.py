@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet import exact
+from discreet.accounting.guarantee import large_limit_sentence
+from discreet.engines.file_kind import file_kind
+from discreet.engines.file_source import find
+from discreet.engines.layout_detection import tables_in
 from discreet.errors import DiscreetError, UsageError
 from discreet.present.cell_text import visible_text
+from discreet.project.budget import budget_of
+from discreet.project.declaration_language import read_line
+from discreet.schema.source_layout import LAYOUT_KEYS, read_layout
 
 if TYPE_CHECKING:
     from discreet.project.table_draft import TableDraft
@@ -34,9 +42,6 @@ One line can say several of these: age: 0..120; sex: f, m. An empty line ends th
 
 def ask_sheet(file: Path, *, read: Callable[[str], str] = input, say: Callable[[str], None] = print) -> str | None:
     """Which of the sheets or tables in a file is meant; None where there is no choice, or whoever reads it says why."""
-    from discreet.engines.file_kind import file_kind
-    from discreet.engines.layout_detection import tables_in
-
     names: tuple[str, ...] = ()
     with suppress(DiscreetError, OSError):
         names = tables_in(file) if file.is_file() else ()
@@ -144,10 +149,6 @@ class AddTalk:
             self._say(f"  {typed[:40]!r} is not a whole number from 1 on")
 
     def _ask_budget(self) -> None:
-        from discreet import exact
-        from discreet.accounting.guarantee import large_limit_sentence
-        from discreet.project.budget import budget_of
-
         if {"budget", "population"} & set(self.draft.settings) or "epsilon" in self.answered:
             return
         default = "none yet" if self.inherited is None else f"{exact.show(self.inherited.epsilon)}, the project's"
@@ -168,7 +169,6 @@ class AddTalk:
             return
 
     def _ask_columns(self) -> None:
-        from discreet.project.declaration_language import read_line
         from discreet.project.declaration_words import grouped_column_words
 
         declared = self.draft.declared_columns
@@ -210,9 +210,6 @@ class AddTalk:
 
 def _layout_words(draft: TableDraft, folder: Path) -> list[str]:
     """How the files of a draft are laid out."""
-    from discreet.engines.file_source import find
-    from discreet.schema.source_layout import LAYOUT_KEYS, read_layout
-
     words = []
     if "engine" not in draft.settings:
         layout = read_layout({key: draft.settings[key] for key in LAYOUT_KEYS & draft.settings.keys()}, where="")

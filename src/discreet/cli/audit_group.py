@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.audit import FAILED, measure
 from discreet.cli.flags import HERE, Folder, Json
@@ -47,7 +48,6 @@ def neighbours(
     more than the sensitivity that its noise assumes? Exit code 1 if one does; exit code 3 if none does but a query was
     refused. Free: no private data is read.
     """
-    import discreet
     from discreet.lab import neighbours as lab
 
     text = _read(questions)

@@ -11,9 +11,11 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+import discreet
 from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_unwritable_path
+from discreet.errors import Flag, Message, UsageError
 from discreet.present.cell_text import DASH
 
 if TYPE_CHECKING:
@@ -47,8 +49,6 @@ def bounds(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find rows_per_person, bounds and values privately and write them to discreet.toml. Charged."""
-    import discreet
-    from discreet.errors import Flag, Message, UsageError
     from discreet.schema.project_file import NAME
 
     opened_project = discreet.open(project)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import discreet
+from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json
@@ -76,7 +78,6 @@ def _confirm_grant(project: Project, table: str, epsilon: str, delta: str | None
 
     Without a terminal only a grant that does both is refused.
     """
-    from discreet import exact
     from discreet.accounting.guarantee import LARGE_EPSILON
     from discreet.project.budget import raised_limit
 
@@ -94,6 +95,4 @@ def _confirm_grant(project: Project, table: str, epsilon: str, delta: str | None
 
 
 def _open(project: Path) -> Project:
-    import discreet
-
     return discreet.open(project)

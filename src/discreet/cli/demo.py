@@ -15,9 +15,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import discreet
 from discreet.errors import Command, Flag, Message, UsageError
-from discreet.samples.clinic import CLINIC
-from discreet.samples.sample_data import write_sample
+from discreet.lab.samples.clinic import CLINIC
+from discreet.lab.samples.sample_data import write_sample
 
 PROJECT = """[project]
 ledger = "sqlite:///.discreet/ledger.db"
@@ -83,8 +84,6 @@ STEPS = [
 
 def tour(call: Callable[[list[str]], int], *, keep: Path | None = None, as_json: bool) -> None:
     """Run every step through the real command line, `call`, and show what a user would see."""
-    import discreet
-
     with _kept_folder(keep) if keep is not None else _temporary_folder() as folder:
         write_sample(CLINIC.name, folder)
         heading = PROJECT if keep is None else PROJECT + PRACTICE

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
+import discreet
 from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.confirmation import Yes
@@ -64,7 +65,6 @@ def describe(
     as_json: Json = False,
 ) -> None:
     """Describe every column privately: NULL, bounds, quantiles, words, a histogram. Charged once; a repeat is free."""
-    import discreet
     from discreet.schema.project_file import NAME
 
     if epsilon is None:

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -75,8 +76,6 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """Measure nodes, edges, degrees, mixing and triangles of a network. Charged once; repeating it is free."""
-    import discreet
-
     if epsilon is None:
         raise UsageError(
             "say how much to spend",

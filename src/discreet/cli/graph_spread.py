@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Folder, Json
 from discreet.errors import UsageError
@@ -62,7 +63,6 @@ def _model(reference: str, project: Path) -> GraphModel:
         raise UsageError(
             f"there is no file {reference[:80]!r}", hint="give a model's file, or the release that made it: r-…"
         )
-    import discreet
     from discreet.graph.model.model_measurement import read_back
 
     return read_back(reference, ledger=discreet.open(project).ledger)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -59,7 +60,6 @@ def synth(
     as_json: Json = False,
 ) -> None:
     """Fit a model of a network and sample a graph from it. Charged once; repeating it is free."""
-    import discreet
     from discreet.graph.model.graph_model import checked_seed
 
     if epsilon is None:

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -61,8 +62,6 @@ def histogram(
     as_json: Json = False,
 ) -> None:
     """Count the rows for each value or bin of some columns. Charged; repeating it is free."""
-    import discreet
-
     require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
+import discreet
 from discreet import exact
-from discreet.engines.stop_signal import StopSignal, stoppable_by
+from discreet.cli import standard_streams
+from discreet.engines.stop_signal import StopSignal, is_stop_requested, stoppable_by
 from discreet.errors import DiscreetError
 
 #: Verbs that charge nothing, so that nothing needs to be said of charges when one breaks off.
@@ -43,12 +44,17 @@ _UNKNOWN = "; anything already charged stays charged"
 
 @contextmanager
 def stop_on_interrupt() -> Iterator[StopSignal]:
-    """What is done inside is stopped by Ctrl-C, wherever it is just then; whether it was, the stop says."""
+    """What is done inside is stopped by Ctrl-C, wherever it is just then; whether it was, the stop says.
+
+    Where it looks for the stop itself (`StopSignal.orderly`), the first Ctrl-C only pulls it; the second breaks off.
+    """
     stop = StopSignal()
 
-    def interrupted(_: int, __: FrameType | None) -> NoReturn:
+    def interrupted(_: int, __: FrameType | None) -> None:
+        is_first = not stop.is_requested
         stop.request()
-        raise KeyboardInterrupt
+        if not (is_first and stop.is_orderly):
+            raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # signals come to the main thread alone
         yield stop
@@ -63,6 +69,17 @@ def stop_on_interrupt() -> Iterator[StopSignal]:
             yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def say_what_stands(words: str) -> Iterator[None]:
+    """Say what was done for good where Ctrl-C stops what follows it."""
+    try:
+        yield
+    except (KeyboardInterrupt, Exception) as problem:
+        if isinstance(problem, KeyboardInterrupt) or is_stop_requested():
+            standard_streams.print_stderr(words)
+        raise
 
 
 def charges_line(words: list[str], receipts: list[str]) -> str:
@@ -94,8 +111,6 @@ def retry_hint(words: list[str]) -> str:
 
 def _charges_in_ledger(folder: Path, receipts: list[str], words: list[str]) -> str:
     """Which of the charges that were asked for the ledger holds, and what the same command would do."""
-    import discreet
-
     without = " without --fresh" if "--fresh" in words else ""
     project = discreet.open(folder)
     state = project.ledger.refresh()

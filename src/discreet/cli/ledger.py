@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, refuse_unwritable_output
@@ -32,7 +33,6 @@ def move(
 
     If it is interrupted, run it again: it continues where it stopped.
     """
-    import discreet
     from discreet.ledger.store_factory import connection_warnings, open_ledger_store
     from discreet.project.folder import move_ledger
 
@@ -51,8 +51,6 @@ def move(
 @ledger_app.command("verify", short_help="Check the whole chain, its key, balances and anchor.")
 def verify(project: Folder = HERE, as_json: Json = False) -> None:
     """Check the whole chain against its key, its balances and its anchor."""
-    import discreet
-
     report = discreet.open(project).verify()
     data = {
         "sound": report.sound,
@@ -71,7 +69,6 @@ def verify(project: Folder = HERE, as_json: Json = False) -> None:
 @ledger_app.command("show")
 def show_ledger(project: Folder = HERE, as_json: Json = False) -> None:
     """List the entries of the ledger."""
-    import discreet
     from discreet.ledger.public_entries import entries_as_data
 
     ledger = discreet.open(project).ledger
@@ -89,7 +86,6 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Export the entries as JSON lines."""
-    import discreet
     from discreet.ledger.public_entries import entries_as_data
 
     target = output or file
@@ -112,8 +108,6 @@ def export(
 @ledger_app.command("acknowledge", short_help="Unlock after a rollback or repeated failures.")
 def acknowledge(project: Folder = HERE, as_json: Json = False) -> None:
     """Unlock after a detected rollback or repeated failures. What the ledger lost is charged again."""
-    import discreet
-
     opened_project = discreet.open(project)
     data, text = terminal.repair_output(opened_project.acknowledge(), opened_project)
     terminal.print_result(data, text, as_json=as_json)
@@ -142,8 +136,6 @@ def adopt(
     With the state folder of its old machine, nothing is spent. Without it, nobody knows what was charged after this
     copy was made, so every budget counts as spent; the command asks before it does this.
     """
-    import discreet
-
     opened_project = discreet.open(project)
     if state is None:
         _confirm_spending(opened_project, alone=alone, yes=yes)
@@ -183,7 +175,6 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write a checked copy of the ledger to a new file. Others can keep writing to the ledger meanwhile."""
-    import discreet
     from discreet.ledger.backup import backup
 
     opened_project = discreet.open(project)
@@ -209,7 +200,6 @@ def restore(
     as_json: Json = False,
 ) -> None:
     """Replace the ledger with a backup. What was spent after the backup was made is charged again."""
-    import discreet
     from discreet.ledger.backup import restore
     from discreet.project.folder import refuse_state_inside
 

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+import discreet
 from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json
@@ -26,8 +27,6 @@ LONGEST_QUESTION = 60
 
 def tables(project: Folder = HERE, as_json: Json = False) -> None:
     """List the declared tables: whom each protects, its newest version and its budget. Free."""
-    import discreet
-
     opened_project = discreet.open(project)
     listed = [_table_data(opened_project, table) for table in opened_project.file.tables.values()]
     columns = ("table", "protects", "version", "spent", "limit", "source")
@@ -43,8 +42,6 @@ def releases(
     as_json: Json = False,
 ) -> None:
     """List everything that was released: when, what was asked, what it cost the budget, and by whom. Free."""
-    import discreet
-
     opened_project = discreet.open(project)
     name = None if table is None else opened_project.table(table).name
     charges = opened_project.ledger.refresh().charges.values()

@@ -20,7 +20,6 @@ from discreet.cli.attacks import attack_app
 from discreet.cli.audit_group import audit_app
 from discreet.cli.bounds import bounds
 from discreet.cli.budget_group import budget_app
-from discreet.cli.called_verb import app_for
 from discreet.cli.check import check
 from discreet.cli.describe import describe
 from discreet.cli.flags import HERE, Ignored, Json
@@ -43,7 +42,8 @@ from discreet.cli.serve import serve
 from discreet.cli.stream import stream_app
 from discreet.cli.survey import survey_app
 from discreet.cli.synth import synth_app
-from discreet.cli.verb_app import VerbApp
+from discreet.cli.verb_app import VerbApp, app_for
+from discreet.engines.stop_signal import MakingStopped
 from discreet.errors import BudgetExceeded, Command, DiscreetError, Flag, Message, Refused, UsageError
 from discreet.ledger.receipts import collect_receipts
 
@@ -170,6 +170,9 @@ def _run_verb(words: list[str], receipts: list[str], *, as_json: bool) -> int:
         charges = interruption.charges_line(words, receipts)
         standard_streams.print_stderr(f"{problem.reason}{charges}\n  try: {interruption.retry_hint(words)}")
         return problem.exit_code
+    except MakingStopped as problem:
+        standard_streams.print_stderr(problem.reason)
+        return STOPPED
     except DiscreetError as problem:
         terminal.print_failure(problem, failure_data(problem), as_json=as_json)
         return problem.exit_code
@@ -209,6 +212,8 @@ def _unless_stopped(stop: StopSignal, words: list[str]) -> Any:
         return app_for(app, words)(words, standalone_mode=False, prog_name="discreet")  # an Exit inside is returned
     except SystemExit as ended:  # of shell completion, which has printed everything
         return ended.code
+    except MakingStopped:
+        raise
     except Exception:
         if stop.is_requested:
             return STOPPED

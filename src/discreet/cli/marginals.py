@@ -11,6 +11,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json, refuse_unwritable_path
 from discreet.cli.noise_digits import round_to_noise
@@ -66,8 +67,6 @@ def marginals(
     as_json: Json = False,
 ) -> None:
     """Measure all tables of up to --order columns, consistent with each other. Charged once; repeating it is free."""
-    import discreet
-
     if epsilon is None:
         raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))
     opened_project = discreet.open(project)

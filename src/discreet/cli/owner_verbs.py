@@ -4,15 +4,18 @@ it from its source, `remove` takes a table away, `forget` erases a person.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli import standard_streams, terminal
+import discreet
+from discreet.cli import interruption, standard_streams, terminal
 from discreet.cli.confirmation import Yes, confirm
 from discreet.cli.flags import HERE, Folder, Json, two_ends
+from discreet.engines.stop_signal import is_stop_requested, unstoppable
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.project.version_notes import (
     cause_notes,
@@ -51,7 +54,6 @@ def init(
     as_json: Json = False,
 ) -> None:
     """Create a project folder: discreet.toml and an empty ledger."""
-    import discreet
     from discreet.schema.project_file import NAME
 
     if again:
@@ -139,7 +141,6 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Declare a table: propose column names and types and write them to discreet.toml. On a terminal, ask first."""
-    import discreet
     from discreet.cli.add_talk import AddTalk, ask_sheet, can_talk
     from discreet.project.code_book import CodeBook
     from discreet.project.declaration_language import read_lines
@@ -274,7 +275,6 @@ def refresh(
     as_json: Json = False,
 ) -> None:
     """Make a new version of a declared table from its source, if anything has changed. For the owner."""
-    import discreet
     from discreet.schema.address import engine_kind
     from discreet.schema.column import short_year_notes
 
@@ -290,35 +290,40 @@ def refresh(
         engine = opened_project.table(table).engine
         is_unknown = not force and opened_project.is_up_to_date(table) is None
         version, making = opened_project.refresh(table, force=force)
-    corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
-    edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
-    differences = opened_project.warnings(table)
-    if making is None:
-        data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
-    else:
-        if is_unknown:
-            terminal.print_notes([unknown_change_note(engine_kind(engine))])
-        charges = opened_project.ledger.refresh().charges.values()
-        name = opened_project.table(table).name
-        answered = any(charge.table == name and charge.version < version for charge in charges)
-        declared = opened_project.table(table)
-        causes = cause_notes(opened_project, declared, making)
-        data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
-    lines = [text, *(f"  {note}" for note in corrected)]
-    terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
-    if making is None:
-        terminal.print_notes([*differences, *edited])
-        return
-    settled = _settled_notes(opened_project, table) if version == 1 else []
-    terminal.print_notes(
-        [
-            *encoding_notes(opened_project, opened_project.table(table)),
-            *short_year_notes(opened_project.table(table).schema.columns),
-            *differences,
-            *edited,
-            *settled,
-        ]
-    )
+    stands = f"version {version} of {opened_project.table(table).name!r} {'was made and ' if making else ''}is in use"
+    is_too_late = making is not None and is_stop_requested()
+    if is_too_late:
+        terminal.print_notes([f"Ctrl-C came too late: {stands}"])
+    with interruption.say_what_stands(stands), unstoppable() if is_too_late else nullcontext():
+        corrected = _corrected_notes(before, _ledger_limit(opened_project, table))
+        edited = [edited_warning(places, table) for places in opened_project.edited_places(table)]
+        differences = opened_project.warnings(table)
+        if making is None:
+            data, text = unchanged_output(opened_project.table(table), version, differs=bool(differences))
+        else:
+            if is_unknown:
+                terminal.print_notes([unknown_change_note(engine_kind(engine))])
+            charges = opened_project.ledger.refresh().charges.values()
+            name = opened_project.table(table).name
+            answered = any(charge.table == name and charge.version < version for charge in charges)
+            declared = opened_project.table(table)
+            causes = cause_notes(opened_project, declared, making)
+            data, text = refresh_output(declared, version, making, answered=answered, causes=causes)
+        lines = [text, *(f"  {note}" for note in corrected)]
+        terminal.print_result(data | {"corrected": corrected}, lines, as_json=as_json)
+        if making is None:
+            terminal.print_notes([*differences, *edited])
+            return
+        settled = _settled_notes(opened_project, table) if version == 1 else []
+        terminal.print_notes(
+            [
+                *encoding_notes(opened_project, opened_project.table(table)),
+                *short_year_notes(opened_project.table(table).schema.columns),
+                *differences,
+                *edited,
+                *settled,
+            ]
+        )
 
 
 def _ledger_limit(project: Project, name: str) -> tuple[str, Guarantee] | None:
@@ -360,8 +365,6 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove a table before the first answer about its people. Its source file stays. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     table = opened_project.versions.removable_table(table)
     confirm(
@@ -381,8 +384,6 @@ def retire(
     as_json: Json = False,
 ) -> None:
     """Take a table out of use: delete its declaration and stored rows, and keep its releases. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     table = opened_project.versions.retirable_table(table)
     confirm(
@@ -403,8 +404,6 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Erase a person from a table and from tables that refer to it. For the owner."""
-    import discreet
-
     opened_project = discreet.open(project)
     opened_project.versions.erasure.refuse_forgetting(table, person)
     confirm(

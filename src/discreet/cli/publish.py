@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Epsilon, Folder, Json
 from discreet.errors import Flag, Message, UsageError
@@ -39,8 +40,6 @@ def publish(
     as_json: Json = False,
 ) -> None:
     """Publish tables of places and attributes that add up exactly. Charged once; repeating the plan is free."""
-    import discreet
-
     opened_project = discreet.open(project)
     if epsilon is None:
         raise UsageError("say how much to spend", hint=Message(Flag("epsilon", 1)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.accounting.events import ReservationEvent
 from discreet.cli import terminal
 from discreet.cli.flags import (
@@ -67,8 +68,6 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show what a query would cost, its expected error, and why. Free."""
-    import discreet
-
     require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     _require_one_source(sql, file, weight)
@@ -110,8 +109,6 @@ def query(
     as_json: Json = False,
 ) -> None:
     """Charge the budget and answer a query. `discreet ask` is the same verb."""
-    import discreet
-
     require_one_price(epsilon, within, share_of_groups=share_of_groups, at_most=at_most)
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv, parquet=parquet)
@@ -277,8 +274,6 @@ def again(
     """Make an earlier answer more precise. Charged. You pay only the difference to what was paid, or for a new
     measurement that is combined with the earlier one, whichever costs the budget less.
     """
-    import discreet
-
     opened_project = discreet.open(project)
     engines = terminal.engines_of(opened_project)
     with terminal.with_owner_notes(opened_project), terminal.progress("answering", engines=engines):

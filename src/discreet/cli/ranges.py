@@ -10,6 +10,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text
 
+import discreet
 from discreet.cli import stream as streaming
 from discreet.cli import terminal
 from discreet.cli.flags import (
@@ -87,7 +88,6 @@ def ranges(
     as_json: Json = False,
 ) -> None:
     """Answer ranges and quantiles of a column from one release. Charged once; reading it later is free."""
-    import discreet
     from discreet.plan.price import confidence_of
     from discreet.tables.ranges.range_answers import quantile_of
 

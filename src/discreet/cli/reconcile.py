@@ -8,6 +8,7 @@ import typer
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Folder, Json, Overwrite
 from discreet.cli.row_file import Format, OldCsv, Output, RowFile, row_files
@@ -36,8 +37,6 @@ def reconcile(
     as_json: Json = False,
 ) -> None:
     """Make the released answers of a table agree with each other. Free."""
-    import discreet
-
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite, csv=csv)
     table, releases = _table_and_releases(opened_project, list(words or []))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -43,7 +44,6 @@ def rehearse(
     """Run a query on rows that are made up from the declaration, or from a model or past releases: the answer, its
     error and its price. Free: nothing private is read.
     """
-    import discreet
     from discreet.answers.wished_precision import precision_of
     from discreet.project.question import wish_of
     from discreet.rehearse.rehearsal import rehearse_wish

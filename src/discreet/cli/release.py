@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import (
     HERE,
@@ -74,7 +75,6 @@ def card(
     as_json: Json = False,
 ) -> None:
     """Show the card of any release as the OpenDP registry of deployments asks for it. Free, and not signed."""
-    import discreet
     from discreet.bundle import card_yaml
     from discreet.bundle.about import About
     from discreet.bundle.content import content_of
@@ -136,7 +136,6 @@ def key(project: Ignored = HERE, as_json: Json = False) -> None:
 
 
 def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) -> None:
-    import discreet
     from discreet.bundle import bundle_files
     from discreet.bundle.about import NOT_STATED
     from discreet.bundle.signing_key import Signer, fingerprint
@@ -161,7 +160,6 @@ def _write(id_: str, to: Path, about: About, project: Path, *, as_json: bool) ->
 
 def _nearest_project(project: Path) -> Project | None:
     """The project at hand, if there is one. One that cannot be opened is told, not passed over."""
-    import discreet
     from discreet.project.folder import nearest_project_folder
 
     try:

@@ -12,7 +12,7 @@ from discreet.cli.flags import HERE, Ignored, Json
 from discreet.errors import Command, Flag
 
 if TYPE_CHECKING:
-    from discreet.samples.sample_table import Sample, SampleTable
+    from discreet.lab.samples.sample_table import Sample, SampleTable
 
 
 def sample_data(
@@ -23,7 +23,7 @@ def sample_data(
     as_json: Json = False,
 ) -> None:
     """Write generated tables with their code books, to learn with: always the same rows, and about nobody."""
-    from discreet.samples.sample_data import SAMPLES, named_sample, write_sample
+    from discreet.lab.samples.sample_data import SAMPLES, named_sample, write_sample
 
     if name is None:
         listed = [_sample_data(sample) for sample in SAMPLES.values()]

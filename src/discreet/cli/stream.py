@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as RichTable
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import HERE, Analyst, Confidence, Folder, Gaussian, Json, Overwrite, two_bounds
 from discreet.cli.noise_digits import round_to_noise
@@ -44,8 +45,6 @@ def start(
     as_json: Json = False,
 ) -> None:
     """Start a stream. Charged once, for all its steps; --plan only shows the price."""
-    import discreet
-
     run_stream(
         discreet.open(project),
         table,
@@ -78,8 +77,6 @@ def take_next(
     as_json: Json = False,
 ) -> None:
     """Take a stream's next step, if its table has a new version. Free."""
-    import discreet
-
     opened_project = discreet.open(project)
     files = row_files(output, format_, opened_project, overwrite=overwrite)
     run_stream(
@@ -110,7 +107,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a stream has released so far. Free."""
-    import discreet
     from discreet.plan.price import confidence_of
 
     opened_project = discreet.open(project)
@@ -123,8 +119,6 @@ def show(
 @stream_app.command("list")
 def list_(table: TableName, project: Folder = HERE, as_json: Json = False) -> None:
     """List the streams of a table. Free."""
-    import discreet
-
     list_streams(discreet.open(project), table, as_json=as_json)
 
 

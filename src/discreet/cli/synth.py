@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import discreet
 from discreet import exact
 from discreet.cli import standard_streams, terminal
 from discreet.cli.flags import (
@@ -29,7 +30,7 @@ from discreet.cli.flags import (
 )
 from discreet.cli.row_file import Format, file_format
 from discreet.cli.verb_app import VerbApp
-from discreet.errors import Flag, Message, UsageError
+from discreet.errors import Flag, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -100,7 +101,6 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Fit a model of a table. Charged once; repeating the same fit is free."""
-    import discreet
     from discreet.synth.model_folder import save_in_project
 
     opened_project = discreet.open(project)
@@ -252,8 +252,6 @@ def inspect(
         refuse_overwriting(path, overwrite=overwrite)
     comparisons: list[Comparison | None] = [None] * len(opened_models)
     if epsilon is not None:
-        import discreet
-
         rows_models = _models_of_rows(opened_models, "a model of persons cannot be compared with the real table")
         with terminal.progress("comparing"):
             comparisons = [
@@ -323,9 +321,6 @@ def _any_model(path: Path | None, project: Path, output: Path | None) -> tuple[A
 
 def _project_or_none(project: Path, *, needed: bool) -> Project | None:
     """The project here, if there is one: a model's file is enough."""
-    import discreet
-    from discreet.errors import ProjectError
-
     try:
         return discreet.open(project)
     except ProjectError:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import discreet
 from discreet.cli import terminal
 from discreet.cli.flags import refuse_overwriting, refuse_unwritable_output, refuse_unwritable_path
-from discreet.errors import Flag, Message, UsageError
+from discreet.cli.row_file import named_format
+from discreet.errors import Flag, Message, ProjectError, UsageError
 
 if TYPE_CHECKING:
     from discreet.project.project import Project
@@ -30,8 +32,6 @@ class TablesTarget:
 
     def files(self, model: PersonTablesModel) -> dict[str, Path]:
         """The file of each table; refused where one is in the way."""
-        from discreet.cli.row_file import named_format
-
         if self.folder is None:
             raise UsageError(
                 f"this model has {len(model.tables)} tables, which need a folder",
@@ -56,9 +56,6 @@ class TablesTarget:
         return files
 
     def _project(self) -> Project | None:
-        import discreet
-        from discreet.errors import ProjectError
-
         try:
             return discreet.open(self.project)
         except ProjectError:

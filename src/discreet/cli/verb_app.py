@@ -1,12 +1,17 @@
-"""What the command line adds to Typer: groups with a default verb, and old spellings of flags that still work."""
+"""What the command line adds to Typer: groups with a default verb, old spellings of flags that still work, and only as
+much of the application as was called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.models import CommandInfo, TyperInfo
 
 from discreet.cli import standard_streams
 
@@ -118,3 +123,50 @@ class DefaultVerbGroup(VerbGroup):
         options = [option for verb in self.commands.values() for option in verb.params]
         flags = {flag for option in options if not getattr(option, "is_flag", True) for flag in option.opts}
         return flags | set(OLD_OUTPUTS.values())
+
+
+def app_for(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
+    """The application with the called verb alone; where none is named, with the line of each verb in the list.
+
+    Typer reads every flag of what it is given, which for all verbs takes longer than most of them run.
+
+    `--` may stand before the verb. Any other flag there is either --help, which lists, or wrong.
+    """
+    if "_DISCREET_COMPLETE" in os.environ:  # a shell completes words that are not here
+        return app
+    names = [word for word in words if word != "--"][:1]
+    part = copy(app)
+    part.registered_callback = app.registered_callback or TyperInfo(callback=_no_callback)  # one verb is still a verb
+    part.registered_commands = [each for each in app.registered_commands if _name(each) in names]
+    part.registered_groups = [each for each in app.registered_groups if each.name in names]
+    if not part.registered_commands and not part.registered_groups:
+        part.registered_commands = [_listed_command(each) for each in app.registered_commands]
+        part.registered_groups = [_listed_group(each) for each in app.registered_groups]
+    return part
+
+
+def _name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or command.callback.__name__
+
+
+def _listed_command(command: CommandInfo) -> CommandInfo:
+    """A verb as its line: no flags."""
+    assert command.callback is not None
+    line = copy(command)
+    line.name, line.help, line.callback = _name(command), command.help or command.callback.__doc__, _no_callback
+    return line
+
+
+def _listed_group(group: TyperInfo) -> TyperInfo:
+    """A group as its line: no verbs."""
+    line = copy(group)
+    line.typer_instance = copy(group.typer_instance)
+    assert line.typer_instance is not None
+    line.typer_instance.registered_commands, line.typer_instance.registered_groups = [], []
+    line.typer_instance.registered_callback = TyperInfo(callback=_no_callback)
+    return line
+
+
+def _no_callback() -> None:
+    pass

@@ -9,8 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
@@ -19,24 +18,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.console import guard, render, request_reader
-from discreet.console.access_log import AccessLog, code_places
+from discreet.console.access_log import code_places
+from discreet.console.app_state import AppState
 from discreet.console.assets import AssetFiles
 from discreet.console.defects import Defects
 from discreet.console.error_responses import error_json, error_page, error_report_of
 from discreet.console.jobs.survey_host import survey_host_of
 from discreet.console.jobs.time_grid import until_tick
 from discreet.console.people.browsers import LASTS_S
-from discreet.console.project_handle import ProjectHandle
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import Download, HandlerResponse, JsonData, Page, Redirect, RequestDenied
 from discreet.console.routes import RESPONDENTS, Route, display_path, route_table
 from discreet.console.security_headers import ConsoleSecurityHeaders
 from discreet.console.settings import Settings
 from discreet.console.visitor import Visitor
-
-if TYPE_CHECKING:
-    from discreet.console.jobs.query_service import QueryService
-    from discreet.console.people.people import People
 
 #: Handlers at once, beside those that wait for their question's turn: each kind of free work has a room of its own.
 MORE_THREADS = 128
@@ -45,23 +40,6 @@ MORE_THREADS = 128
 GONE = 499
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppState:
-    """What all visits share."""
-
-    handle: ProjectHandle
-    people: People
-    queries: QueryService
-    settings: Settings
-    access_log: AccessLog
-
-    def close(self) -> None:
-        """Let go of the ledger, the people and the log."""
-        self.handle.close()
-        self.people.close()
-        self.access_log.close()
 
 
 def make_app(state: AppState) -> Starlette:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.console.access_log import AccessLog
-from discreet.console.app import AppState
 from discreet.console.jobs.query_service import QueryService
 from discreet.console.people.people import People
 from discreet.console.project_handle import ProjectHandle
@@ -18,8 +18,25 @@ from discreet.errors import UsageError
 LOCK_NAME = "console.lock"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppState:
+    """What all visits share."""
+
+    handle: ProjectHandle
+    people: People
+    queries: QueryService
+    settings: Settings
+    access_log: AccessLog
+
+    def close(self) -> None:
+        """Let go of the ledger, the people and the log."""
+        self.handle.close()
+        self.people.close()
+        self.access_log.close()
+
+
 def open_state(folder: Path, settings: Settings, *, log: Path | None = None) -> tuple[AppState, str | None]:
-    """The house over a project folder, and the secret of a setup link where it has nobody yet."""
+    """The state over a project folder, and the secret of a setup link where it has nobody yet."""
     handle = ProjectHandle(folder, deadline_s=settings.deadline_s)
     people = People.of(folder)
     queries = QueryService(handle=handle, people=people, settings=settings)

@@ -17,7 +17,7 @@ from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.http_server import bind_socket, url_of
 
 if TYPE_CHECKING:
-    from discreet.console.app import AppState
+    from discreet.console.app_state import AppState
 
 #: After a signal to end, so long until what is still not answered is cut off: longer than draining takes.
 GRACE_S = round(DRAIN_S + STOP_S) + 15

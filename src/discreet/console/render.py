@@ -19,6 +19,7 @@ from discreet.console.pages.release_view import with_labels
 from discreet.console.qr_code import qr_svg
 from discreet.console.responses import Page, PageTable
 from discreet.console.visitor import Visitor
+from discreet.present import charts
 from discreet.present.cell_text import DASH, counted, percent
 from discreet.present.html import environment
 
@@ -34,14 +35,8 @@ def _environment() -> jinja2.Environment:
     made.filters.update(counted=counted, percent=percent)
     made.filters.update(part=part, number=number, figures=figures, numeric=numeric, with_labels=with_labels)
     made.filters.update(manual_page=html_of, sentence=page_sentence, hint=page_hint)
-    made.globals.update(charts=_charts(), models=_models(), qr_svg=qr_svg)
+    made.globals.update(charts=charts, models=_models(), qr_svg=qr_svg)
     return made
-
-
-def _charts() -> Any:
-    from discreet.present import charts
-
-    return charts
 
 
 def _models() -> Any:

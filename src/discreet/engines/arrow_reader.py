@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.feather
+
 from discreet.engines.content_fault import ContentFault
 from discreet.errors import UsageError
 
@@ -22,8 +26,6 @@ _DAY, _FAR = 86_400_000, 2**31 - 1
 
 def arrow_columns(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The columns of a file with their types; and those that are no columns."""
-    import pyarrow as pa
-
     with _translate_damage(file), pa.memory_map(str(file)) as stream:
         schema = _table(stream).schema if _is_first_feather(file) else pa.ipc.open_file(stream).schema
     if len(set(schema.names)) < len(schema.names):
@@ -35,8 +37,6 @@ def arrow_columns(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 def arrow_batches(file: Path, names: Sequence[str]) -> Iterator[Any]:
     """These columns of all rows."""
-    import pyarrow as pa
-
     with _translate_damage(file), pa.memory_map(str(file)) as stream:
         if _is_first_feather(file):
             batches = iter(_table(stream).to_batches())
@@ -50,8 +50,6 @@ def arrow_batches(file: Path, names: Sequence[str]) -> Iterator[Any]:
 
 def _read_type(type_: Any) -> Any:
     """The type that a column is read as; None for what no column can be made of."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_dictionary(type_):
         return _read_type(type_.value_type)
@@ -71,15 +69,11 @@ def _read_type(type_: Any) -> Any:
 
 
 def _is_text(type_: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
 def _checked(column: Any) -> Any:
     """A column whose parts fit together. Texts need not be UTF-8: that is a matter of one value."""
-    import pyarrow as pa
-
     if pa.types.is_dictionary(column.type):
         words = _checked(column.dictionary)
         column.indices.validate(full=True)
@@ -102,9 +96,6 @@ def _checked(column: Any) -> Any:
 
 def _whole_days(column: Any) -> Any:
     """Dates in milliseconds as days; NULL for one that is no whole day, or beyond 32 bits of them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     count = column.view(pa.int64())
     count.validate(full=True)
     days = pc.divide(count, _DAY)
@@ -114,8 +105,6 @@ def _whole_days(column: Any) -> Any:
 
 def _table(stream: Any) -> Any:
     """A file of the first Feather format."""
-    import pyarrow.feather
-
     return pyarrow.feather.read_table(stream)
 
 
@@ -126,8 +115,6 @@ def _is_first_feather(file: Path) -> bool:
 
 @contextmanager
 def _translate_damage(file: Path) -> Iterator[None]:
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, ValueError):

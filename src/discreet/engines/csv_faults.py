@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from discreet.engines.file_source import FileSource, open_csv
+from discreet.engines.stop_signal import until_stopped
 from discreet.engines.text_lines import allow_long_fields
 
 _ENDS = {"\n": "LF", "\r\n": "CR LF", "\r": "CR"}
@@ -45,7 +46,7 @@ def _fault_in(file: Path, source: FileSource, shown: str) -> CsvFault | None:
         lines = _NumberedLines(stream, above=source.lines_above + source.layout.skip_rows)
         reader = csv.reader(lines, delimiter=source.delimiter)
         try:
-            for row in reader:
+            for row in until_stopped(reader):
                 if row and len(row) != header:
                     return CsvFault(
                         line=lines.row,

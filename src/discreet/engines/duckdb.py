@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +41,7 @@ from discreet.engines.engine import (
 from discreet.engines.file_backed_engine import FileBackedEngine, folders, path_of
 from discreet.engines.file_source import FileSource
 from discreet.engines.ownership import Ownership
+from discreet.engines.reference_proposal import propose_columns
 from discreet.engines.table_file import PERSON, persons_file, working_folder
 from discreet.engines.table_location import TableLocation
 from discreet.errors import DiscreetError
@@ -95,8 +96,6 @@ class DuckDBEngine(FileBackedEngine):
 
         file_source = sources.find(source, folder=folder, layout=layout)
         if not all(part.is_native for part in file_source.single_files()):
-            from discreet.engines.reference_proposal import propose_columns
-
             return propose_columns(file_source)
         with self._cursor({file.parent for file in file_source.files}) as cursor:
             return propose(cursor, file_source)
@@ -122,15 +121,16 @@ class DuckDBEngine(FileBackedEngine):
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         if ownership is not None and ownership.unit.ends and (there := self.at(table.engine)) is not self:
             sent = there.end_texts(table, folder=folder)
-            with self._spilling_database(set(), file) as connection, closing(sent):
+            with self._spilling_database(set(), file) as connection, closing(sent), _interruptible(connection):
                 return keep_network(connection, ownership, sent, target=file)
 
         def make(connection: duckdb.DuckDBPyConnection, chain: tuple[FileSource, ...]) -> DeclarationOutcome:
-            if ownership is None:
-                return declare(connection, table.schema, chain[0], target=file)
-            if ownership.unit.ends:
-                return declare_network(connection, ownership, chain[0], target=file)
-            return declare_persons(connection, ownership, chain, target=file)
+            with _interruptible(connection):
+                if ownership is None:
+                    return declare(connection, table.schema, chain[0], target=file)
+                if ownership.unit.ends:
+                    return declare_network(connection, ownership, chain[0], target=file)
+                return declare_persons(connection, ownership, chain, target=file)
 
         path = () if ownership is None else path
         with readable(sources.find_tables((table, *path), folder=folder), target=file) as chain:
@@ -182,6 +182,7 @@ class DuckDBEngine(FileBackedEngine):
                 growth.unchanged_since((*earlier.files, *earlier.way), earlier.stamps),
                 readable(chain, target=file),
                 self._spilling_database(near, file) as connection,
+                _interruptible(connection),
             ):
                 added, older = halves
                 if ownership is None:
@@ -191,6 +192,7 @@ class DuckDBEngine(FileBackedEngine):
                 )
         except (growth.CannotExtend, DiscreetError):
             self.drop(file)
+            stop_signal.check_stop()
             return None
 
     def count(self, cells: Cells, region: Region, *, tables: TableLocations) -> ExactCells:
@@ -362,24 +364,26 @@ class DuckDBEngine(FileBackedEngine):
     def _deadline(self, cursor: duckdb.DuckDBPyConnection) -> Iterator[None]:
         import duckdb
 
-        def interrupt() -> None:
-            with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
-                cursor.interrupt()
-
         note = deadline.expiry_callback()
 
         def end() -> None:
             note()
-            interrupt()
+            with suppress(duckdb.Error):  # it may have ended, and been closed, this very moment
+                cursor.interrupt()
 
         timer = threading.Timer(self._deadline_s, end)
         timer.daemon = True
         timer.start()
         try:
-            with stop_signal.interrupting(interrupt):
+            with _interruptible(cursor):
                 yield
         finally:
             timer.cancel()
+
+
+def _interruptible(cursor: duckdb.DuckDBPyConnection) -> AbstractContextManager[None]:
+    """What runs on this connection inside is interrupted where this thread's stop is pulled."""
+    return stop_signal.interrupting(lambda: cursor.interrupt())
 
 
 def _folders(chain: tuple[FileSource, ...]) -> set[Path]:

@@ -45,7 +45,7 @@ from discreet.schema.column import (
 )
 from discreet.sql.dialect import text_literal
 
-DuckDBKind = Literal["boolean", "integer", "number", "date", "timestamp", "nanoseconds", "text", "word"]
+DuckDBKind = Literal["boolean", "integer", "decimal", "number", "date", "timestamp", "nanoseconds", "text", "word"]
 
 #: Stands where a text was not UTF-8.
 DAMAGED = "\N{REPLACEMENT CHARACTER}"
@@ -84,7 +84,7 @@ _KINDS: dict[str, DuckDBKind] = {
 def kind_of(source_type: str) -> DuckDBKind | None:
     """The kind of a DuckDB type; None for what no column can be made of (nested values, bytes)."""
     if source_type.startswith("DECIMAL("):
-        return "number"
+        return "decimal"
     return "text" if source_type.startswith("ENUM(") else _KINDS.get(source_type)
 
 
@@ -92,7 +92,7 @@ def takes(column: Column, kind: DuckDBKind) -> bool:
     """Whether a column of this declaration can be made from values of this kind."""
     match column:
         case NumberColumn() | BooleanColumn():
-            return kind in ("boolean", "integer", "number", "text")
+            return kind in ("boolean", "integer", "decimal", "number", "text")
         case MomentColumn():
             return kind in ("date", "timestamp", "nanoseconds", "text")
         case CategoryColumn() | TextColumn():
@@ -114,7 +114,7 @@ def raw_sql(column: Column, value: str, kind: DuckDBKind, *, code: str = "NULL")
         case NumberColumn(type="integer"):
             return _integer(value, kind)
         case NumberColumn():
-            return _decimal(column, _text(value, kind))
+            return _decimal(column, value, kind)
         case MomentColumn(type="date"):
             return _days(value, kind)
         case MomentColumn():
@@ -174,15 +174,13 @@ _TEXT_FORMS = TextForms(
 )
 
 
-def _text(value: str, kind: DuckDBKind) -> str:
-    """A number as decimal text."""
-    return word_sql(f"CAST({value} AS TINYINT)" if kind == "boolean" else value, kind)
-
-
 def _integer(value: str, kind: DuckDBKind) -> str:
     if kind in ("boolean", "integer"):
         return f"CAST({value} AS BIGINT)"
-    text = _text(value, kind)
+    if kind == "decimal":
+        return f"""CASE WHEN {value} = trunc({value})
+        THEN coalesce(TRY_CAST({value} AS BIGINT), CASE WHEN {value} < 0 THEN -{FAR} ELSE {FAR} END) END"""
+    text = word_sql(value, kind)
     double = f"TRY_CAST({text} AS DOUBLE)"
     return f"""CASE
       WHEN {matches(text, WHOLE)}
@@ -192,22 +190,31 @@ def _integer(value: str, kind: DuckDBKind) -> str:
     END"""
 
 
-def _decimal(column: NumberColumn, text: str) -> str:
-    """Exact: the decimal holds every value within the bounds, and what overflows it lies beyond them."""
+def _decimal(column: NumberColumn, value: str, kind: DuckDBKind) -> str:
+    """Exact: the decimal holds every value within the bounds, and what overflows it lies beyond them.
+
+    A number that is exact in the source becomes one without a text between them, which takes a tenth of the time:
+    DuckDB rounds halves away from zero either way.
+    """
     width, scale, divisor = decimal_form(column)
-    double = f"TRY_CAST({text} AS DOUBLE)"
-    plain = f"""CASE
+    if kind in ("boolean", "integer", "decimal"):
+        number = f"CAST({value} AS TINYINT)" if kind == "boolean" else value
+        size = number
+    else:
+        text = word_sql(value, kind)
+        size = f"TRY_CAST({text} AS DOUBLE)"
+        number = f"""CASE
         WHEN {matches(text, PLAIN)} THEN {text}
-        WHEN {matches(text, SCIENTIFIC)} THEN format('{{:.{scale + 40}f}}', {double})
+        WHEN {matches(text, SCIENTIFIC)} THEN format('{{:.{scale + 40}f}}', {size})
       END"""
     whole = "BIGINT" if width <= 18 else "HUGEINT"
-    read = f"TRY_CAST({plain} AS DECIMAL({width}, {scale}))"
+    read = f"TRY_CAST({number} AS DECIMAL({width}, {scale}))"
     steps = f"CAST({read} * CAST({10**scale} AS DECIMAL({scale + 1}, 0)) AS {whole})"
     if divisor > 1:
         steps = f"sign({steps}) * ((2 * abs({steps}) + {divisor}) // {2 * divisor})"
     return f"""coalesce({steps}, CASE
-      WHEN {plain} IS NULL THEN NULL
-      WHEN {double} < 0 THEN -{FAR} ELSE {FAR}
+      WHEN {number} IS NULL THEN NULL
+      WHEN {size} < 0 THEN -{FAR} ELSE {FAR}
     END)"""
 
 

@@ -34,6 +34,7 @@ from discreet.engines.file_kind import packing
 from discreet.engines.file_source import FileSource
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
 from discreet.engines.rounding_notes import is_rounded, make_rounding_notes
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.engines.table_file import arrow_schema, check_declarable, duckdb_type, new_file
 from discreet.engines.text_lines import MOST_ROW_BYTES
 from discreet.errors import DiscreetError, SchemaError, UsageError
@@ -76,9 +77,11 @@ def declare(
 
 def retry_single_threaded(source: FileSource, act: Callable[[str], Result]) -> Result:
     """What `act` makes of a source, given as SQL; it may be called twice, and begins anew the second time."""
+    check_stop()
     try:
         return act(source_sql(source))
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
+        check_stop()
         # Several threads cannot always place a quoted field of many lines, and fail by where it lies; one can.
         # One thread alone would take a quote that never ends, so that is refused here.
         if source.kind != "csv" or "unterminated quote" in str(problem) or _unreadable(problem, source):
@@ -167,7 +170,7 @@ def _write(batches: Iterable[Any], schema: Schema, stream: BinaryIO) -> Declarat
     tally = DeclarationTally(schema)
 
     def stored() -> Iterator[Any]:
-        for batch in batches:
+        for batch in until_stopped(batches):
             tally.count(batch)
             yield stored_columns(batch, schema)
 
@@ -237,6 +240,7 @@ def translate_read_errors(source: FileSource) -> Iterator[None]:
     except DiscreetError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
+        check_stop()
         if _unreadable(problem, source):
             raise Unreadable(_sentence(str(problem), source)) from None
         fault = _fault(str(problem), source)

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import duckdb
 
 from discreet.engines.content_fault import ContentFault
 from discreet.engines.named_tables import choose_table, open_elsewhere
 from discreet.schema.source_layout import SourceLayout
 from discreet.sql.dialect import identifier, text_literal
-
-if TYPE_CHECKING:
-    import duckdb
 
 _ROWS_AT_ONCE = 122_880
 _WIDE = ("HUGEINT", "UHUGEINT")
@@ -81,8 +80,6 @@ def _listed(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 @contextmanager
 def _open(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    import duckdb
-
     beside = file.with_name(f"{file.name}.wal")
     if beside.exists() and beside.stat().st_size:
         raise open_elsewhere(file, beside)

@@ -9,17 +9,20 @@ Because: keys are compared as they are, byte for byte, and NULL meets nobody; li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 
-from discreet.engines.duckdb_conversion import matches, whole_sql
+from discreet.engines import duckdb_declared_table
+from discreet.engines.declared_table_sql import RowSelection, select_sql
+from discreet.engines.duckdb_conversion import DuckDBKind, matches, whole_sql
 from discreet.engines.duckdb_declared_table import retry_single_threaded, source_columns, translate_read_errors
 from discreet.engines.file_source import FileSource
 from discreet.engines.missing_values import declared_marks
 from discreet.engines.ownership import Ownership
 from discreet.errors import SchemaError
+from discreet.schema.schema import Schema
 from discreet.sql.dialect import identifier
 
 _WHOLE = {
@@ -81,6 +84,46 @@ class PersonPath:
     def has_person_sql(self) -> str:
         """Whether a row is somebody's."""
         return _all(f"{part.sql} IS NOT NULL" for part in self.key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedRows:
+    """The rows of a source in codes, with what has to be joined to say whose they are."""
+
+    schema: Schema
+    values: list[str]
+    kinds: list[DuckDBKind]
+    reach: PersonPath
+
+    def sql(
+        self,
+        rows: str,
+        *,
+        beside: Mapping[str, str],
+        join: str | None = None,
+        where: str = "true",
+        places: tuple[int, ...] | None = None,
+        with_counts: bool = False,
+    ) -> str:
+        """Their SELECT. `join`: a kind of join and a table of persons, to be joined by their keys."""
+        joins = [*self.reach.joins, *([f"{join} ON {self.reach.same_person_sql(join.split()[-1])}"] if join else [])]
+        return select_sql(
+            self.schema,
+            self.values,
+            self.kinds,
+            source=rows,
+            forms=duckdb_declared_table.FORMS,
+            selection=RowSelection(joins=joins, beside=beside, where=where, places=places, with_counts=with_counts),
+        )
+
+
+def prepare_owned_rows(
+    cursor: duckdb.DuckDBPyConnection, ownership: Ownership, chain: tuple[FileSource, ...]
+) -> OwnedRows:
+    """Look at the first source of `chain`, and make what its rows are joined with."""
+    values, kinds = duckdb_declared_table.prepare_source(cursor, ownership.schema, chain[0])
+    reach = build_person_path(cursor, ownership, chain)
+    return OwnedRows(schema=ownership.schema, values=values, kinds=kinds, reach=reach)
 
 
 def build_person_path(

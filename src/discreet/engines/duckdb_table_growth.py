@@ -31,9 +31,8 @@ from typing import BinaryIO
 
 import duckdb
 
-from discreet.engines.declared_table_sql import RowSelection, select_sql
+from discreet.engines.declared_table_sql import select_sql
 from discreet.engines.dominant_person import find_dominant_person
-from discreet.engines.duckdb_conversion import DuckDBKind
 from discreet.engines.duckdb_declared_table import (
     FORMS,
     DeclarationTally,
@@ -41,13 +40,20 @@ from discreet.engines.duckdb_declared_table import (
     retry_single_threaded,
     translate_read_errors,
 )
-from discreet.engines.duckdb_person_path import PersonPath, build_person_path
-from discreet.engines.duckdb_person_table import create_candidates, create_kept, disagree_sql, write_side_file
+from discreet.engines.duckdb_person_path import OwnedRows, PersonPath, prepare_owned_rows
+from discreet.engines.duckdb_person_table import (
+    create_candidates,
+    create_kept,
+    disagree_sql,
+    side_file_writer,
+    write_persons,
+)
 from discreet.engines.engine import DeclarationOutcome
-from discreet.engines.file_source import FileSource
+from discreet.engines.file_source import FileSource, stamp_of
 from discreet.engines.keyed_hashes import hmac_pads, secret_sql, tag_sql
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.engines.table_file import PERSON, new_file, new_pair, persons_file
 from discreet.schema.schema import Schema, Table
 from discreet.sql.dialect import identifier, text_literal
@@ -116,23 +122,22 @@ def extend_persons(
         stream, beside = stack.enter_context(new_pair(target))
         for source in (*chain, older):
             stack.enter_context(source.ensure_unchanged())
-        values, kinds = prepare_source(cursor, ownership.schema, chain[0])
         growing = _GrowingPersonTable(
             cursor=cursor,
             ownership=ownership,
             added=chain[0],
             older=older,
-            values=values,
-            kinds=kinds,
-            reach=build_person_path(cursor, ownership, chain),
+            owned_rows=prepare_owned_rows(cursor, ownership, chain),
             earlier=earlier,
         )
         growing.read_earlier_persons()
         growing.group()
         tally = growing.gather()
+        check_stop()
         growing.rank()
         growing.count_everybody()
-        write_side_file(cursor, "FROM everybody", beside)
+        with side_file_writer(beside) as persons:
+            write_persons(persons, cursor.sql("FROM everybody"))
         return growing.write(stream, tally)
 
 
@@ -144,17 +149,19 @@ class _GrowingPersonTable:
     ownership: Ownership
     added: FileSource
     older: FileSource
-    values: list[str]
-    kinds: list[DuckDBKind]
-    reach: PersonPath
+    owned_rows: OwnedRows
     earlier: Path
+
+    @property
+    def reach(self) -> PersonPath:
+        return self.owned_rows.reach
 
     def read_earlier_persons(self) -> None:
         """The persons of the earlier version, without those who were forgotten; and the numbers of these."""
         forgotten = [list(self.ownership.forgotten)]
         self.cursor.execute("CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", forgotten)
         side = _table_sql(persons_file(self.earlier))
-        self.cursor.execute(f"CREATE TEMP TABLE earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
+        self.cursor.execute(f"CREATE TEMP VIEW earlier AS FROM {side} ANTI JOIN forgotten USING (tag)")
         self.cursor.execute(f"CREATE TEMP TABLE gone AS SELECT number FROM {side} SEMI JOIN forgotten USING (tag)")
 
     def group(self) -> None:
@@ -165,7 +172,9 @@ class _GrowingPersonTable:
         last = f"(SELECT coalesce(max(number), -1) FROM {_table_sql(persons_file(self.earlier))})"
 
         def make(rows: str) -> None:
-            coded = self._coded(rows, beside=self.reach.key_columns(), where=self.reach.has_person_sql(), places=())
+            coded = self.owned_rows.sql(
+                rows, beside=self.reach.key_columns(), where=self.reach.has_person_sql(), places=()
+            )
             self.cursor.execute(
                 f"""CREATE TEMP TABLE persons AS
                 SELECT {listed}, tag, added_rows, coalesce(earlier.rows, 0) AS earlier_rows,
@@ -196,7 +205,7 @@ class _GrowingPersonTable:
         def make(rows: str) -> None:
             beside = {"person": "persons.number"}
             where = "persons.forgotten IS NOT TRUE"
-            coded = self._coded(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
+            coded = self.owned_rows.sql(rows, join="LEFT JOIN persons", beside=beside, where=where, with_counts=True)
             cursor.execute(f"CREATE TEMP TABLE added AS {coded}")
 
         retry_single_threaded(self.added, make)
@@ -219,7 +228,7 @@ class _GrowingPersonTable:
         """The rows of before of those whose kept rows do not tell."""
 
         def make(rows: str) -> None:
-            coded = self._coded(rows, join="JOIN deep", beside={"person": "deep.number"})
+            coded = self.owned_rows.sql(rows, join="JOIN deep", beside={"person": "deep.number"})
             self.cursor.execute(f"INSERT INTO gathered SELECT person, {stored} FROM ({coded})")
 
         with translate_read_errors(self.older):
@@ -242,7 +251,7 @@ class _GrowingPersonTable:
     def count_everybody(self) -> None:
         """The side file, as a table."""
         self.cursor.execute(
-            """CREATE TEMP TABLE everybody AS
+            """CREATE TEMP VIEW everybody AS
             SELECT number, tag, rows FROM earlier ANTI JOIN persons USING (tag)
             UNION ALL SELECT number, tag, earlier_rows + added_rows FROM persons WHERE NOT forgotten"""
         )
@@ -286,27 +295,10 @@ class _GrowingPersonTable:
         ).fetchall()
         return (list(top_rows[0][1:]), int(top_rows[0][0])) if top_rows else None
 
-    def _coded(
-        self,
-        rows: str,
-        *,
-        beside: dict[str, str],
-        join: str | None = None,
-        where: str = "true",
-        places: tuple[int, ...] | None = None,
-        with_counts: bool = False,
-    ) -> str:
-        """Rows of the source in codes, joined to persons, where there is a `join`, by their keys."""
-        joins = [*self.reach.joins, *([f"{join} ON {self.reach.same_person_sql(join.split()[-1])}"] if join else [])]
-        selection = RowSelection(joins=joins, beside=beside, where=where, places=places, with_counts=with_counts)
-        return select_sql(self.ownership.schema, self.values, self.kinds, source=rows, forms=FORMS, selection=selection)
-
 
 @contextmanager
 def unchanged_since(files: tuple[Path, ...], stamps: tuple[tuple[int, int, int], ...]) -> Iterator[None]:
     """Whatever is made within is made while these files are as they were when they were compared."""
-    from discreet.engines.file_source import stamp_of
-
     if stamp_of(files) != stamps:
         raise CannotExtend
     yield
@@ -317,7 +309,7 @@ def unchanged_since(files: tuple[Path, ...], stamps: tuple[tuple[int, int, int],
 def _tally(cursor: duckdb.DuckDBPyConnection, schema: Schema) -> DeclarationTally:
     """What the owner is told of the added rows."""
     tally = DeclarationTally(schema)
-    for batch in cursor.sql("FROM added").to_arrow_reader(ROWS_AT_ONCE):
+    for batch in until_stopped(cursor.sql("FROM added").to_arrow_reader(ROWS_AT_ONCE)):
         tally.count(batch)
     return tally
 

@@ -12,7 +12,6 @@ from discreet.engines import file_source as sources
 from discreet.engines.engine import ExactPersons, SourceTrace, TableLocations
 from discreet.engines.file_source import FileSource
 from discreet.engines.keyed_hashes import TAG_BYTES
-from discreet.engines.person_erasure import erase
 from discreet.engines.source_values import source_rows
 from discreet.engines.table_file import persons_file
 from discreet.engines.table_location import TableLocation
@@ -66,6 +65,8 @@ class FileBackedEngine:
 
     def erase(self, place: TableLocation, tags: Collection[bytes]) -> int:
         """Erase persons from both files of a declared table; nobody where it is not there."""
+        from discreet.engines.person_erasure import erase
+
         file = path_of(place)
         return erase(file, tags) if file.is_file() else 0
 

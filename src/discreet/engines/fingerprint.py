@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import Engine, SourceTrace
+from discreet.engines.stop_signal import check_stop
 from discreet.errors import DiscreetError
 
 _CHUNK = 1 << 20
@@ -122,5 +123,6 @@ def _digest(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while chunk := stream.read(_CHUNK):
+            check_stop()
             digest.update(chunk)
     return digest.hexdigest()

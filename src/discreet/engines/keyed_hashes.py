@@ -114,8 +114,9 @@ def secret_sql(texts: Iterable[str]) -> str:
 def digest_sql(secret: str, codes: Mapping[str, bool], occurrence: str) -> str:
     """`row_digest`, of expressions; codes with whether they are texts."""
     content = [wrapped_sql(code) if text else f"CAST({code} AS VARCHAR)" for code, text in codes.items()]
-    parts = [secret, occurrence, *(f"coalesce({part}, '')" for part in content)]
-    return f"substr(sha256(concat_ws(':', {', '.join(parts)})), 1, {_DIGITS})"
+    # Of NULL `concat` makes nothing at all. `concat_ws`, which must not leave out a colon, takes twice as long.
+    parts = ", ':', ".join([secret, occurrence, *content])
+    return f"substr(sha256(concat({parts})), 1, {_DIGITS})"
 
 
 def edge_place_sql(first: str, second: str, *, directed: bool) -> tuple[str, str]:

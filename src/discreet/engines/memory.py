@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from discreet.accounting.region import Region, Value
 from discreet.engines import file_source as sources
@@ -81,9 +83,6 @@ class MemoryEngine(FileBackedEngine):
         forgotten: Collection[bytes] = (),
     ) -> DeclarationOutcome:
         """Make the declared table of `table` (its source is relative to `folder`) at `target`."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         ownership = Ownership.of(table, path=path, key=key, tag_key=tag_key, forgotten=forgotten)
         if ownership is not None and ownership.unit.ends:
             from discreet.engines.network.memory_network import declare_network

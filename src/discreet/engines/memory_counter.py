@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from discreet.accounting.region import Region, Value
 from discreet.engines.engine import NULL_CODE, Integers, TableLocations
@@ -146,8 +147,6 @@ class MemoryCounter:
                 assert_never(plan)
 
     def _file(self, file: Path) -> list[Record]:
-        import pyarrow.parquet as pq
-
         if file not in self._read:
             self._read[file] = pq.read_table(file, partitioning=None).to_pylist()
         return self._read[file]

@@ -11,6 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from discreet.accounting.region import Value
 from discreet.engines import file_source as sources
 from discreet.engines.dominant_person import find_dominant_person
@@ -147,8 +150,6 @@ def _text(value: SourceValue, marks: Sequence[str]) -> str | None:
 
 def _check_types(source: FileSource, places: Iterable[int]) -> None:
     """Whose a row is must be exact: no fractions, no moments, no bytes."""
-    import pyarrow as pa
-
     if source.is_text:
         return
     schema = typed_schema(source)
@@ -188,9 +189,6 @@ def _conversion_counts(schema: Schema, given: list[list[SourceValue]]) -> dict[s
 
 
 def _write(kept: dict[KeyTexts, list[Codes]], schema: Schema, stream: Any) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     names = [*(column.name for column in schema.columns), PERSON]
     records = [
         dict(zip(names, (*codes, number), strict=True)) for number, coded in enumerate(kept.values()) for codes in coded
@@ -199,8 +197,5 @@ def _write(kept: dict[KeyTexts, list[Codes]], schema: Schema, stream: Any) -> No
 
 
 def write_persons(tags: list[bytes], counts: list[int], stream: Any) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     columns = {"number": list(range(len(tags))), "tag": tags, "rows": counts}
     pq.write_table(pa.table(columns, schema=persons_schema()), stream)

@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from discreet.engines import stream_counts
+from discreet.engines.parquet_writer import write_parquet
 from discreet.engines.table_file import FROM, PERSON, TO, new_file, persons_file
-from discreet.errors import LedgerFault, UsageError
+from discreet.errors import UsageError
 
 _ROWS_AT_ONCE = 122_880
 
@@ -35,31 +38,8 @@ def erase(file: Path, tags: Collection[bytes]) -> int:
     return len(numbers)
 
 
-def erase_from_stream_counts(
-    folder: Path, tables: Collection[str], tags: Collection[bytes], *, seal: stream_counts.Seal
-) -> None:
-    """Rewrite what streams over these tables have counted without the persons of these tags.
-
-    A state that cannot be read serves no stream any more, and goes.
-    """
-    for own in sorted((folder / stream_counts.FOLDER).glob("*/")):
-        with stream_counts.lock_stream(own, wait=True):
-            for file in stream_counts.states(own):
-                try:
-                    state = stream_counts.load(own, file.name, seal)
-                except LedgerFault:
-                    stream_counts.discard(file)
-                    continue
-                if state.table in tables:
-                    stream_counts.save(own, state.without(tags), seal, name=file.name)
-
-
 def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
     """The numbers that a side file gives to tags."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
     erased_tags = pa.array(list(tags), pa.binary())
     numbers: list[int] = []
     try:
@@ -74,10 +54,6 @@ def _numbers(beside: Path, tags: Collection[bytes]) -> list[int]:
 
 def _rewrite(file: Path, numbers: list[int]) -> None:
     """Replace a declared table by itself without the rows of these numbers, group by group."""
-    import pyarrow.parquet as pq
-
-    from discreet.engines.parquet_writer import write_parquet
-
     with pq.ParquetFile(file) as old, new_file(file) as stream:
         whose = (FROM, TO) if FROM in old.schema_arrow.names else (PERSON,)
         kept = (_without(batch, whose, numbers) for batch in old.iter_batches(_ROWS_AT_ONCE))
@@ -86,8 +62,6 @@ def _rewrite(file: Path, numbers: list[int]) -> None:
 
 def _rewrite_persons(file: Path, beside: Path, numbers: list[int]) -> None:
     """Replace the side file of a declared table, which is rewritten already, by itself without these numbers."""
-    import pyarrow.parquet as pq
-
     recount = _degrees(file)
     with (
         pq.ParquetFile(beside) as old,
@@ -101,9 +75,6 @@ def _rewrite_persons(file: Path, beside: Path, numbers: list[int]) -> None:
 
 def _without(batch: Any, whose: tuple[str, ...], numbers: list[int]) -> Any:
     """A batch without the rows that have one of these numbers in one of these columns."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     erased = pa.array(numbers, pa.int32())
     for column in whose:
         batch = batch.filter(pc.invert(pc.is_in(batch.column(column), value_set=erased)))
@@ -115,10 +86,6 @@ def _degrees(file: Path) -> Callable[[Any], Any] | None:
 
     None where it is no table of ends.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(file) as table:
         if FROM not in table.schema_arrow.names:
             return None

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from discreet.engines.file_reader import text_rows, typed_batches, typed_schema
 from discreet.engines.file_source import FileSource, open_csv
 from discreet.engines.repaired_sources import legible_column, milliseconds
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.engines.table_file import working_folder
 from discreet.engines.unpacking import check_unpacked_size, translate_damage
 from discreet.errors import UsageError
@@ -80,6 +81,7 @@ def _copy_text(file: Path, source: FileSource, copy: Path) -> None:
         text = stack.enter_context(open_csv(file, source.layout))
         stream = stack.enter_context(copy.open("w", encoding="utf-8", newline=""))
         while piece := text.read(_CHARACTERS_AT_ONCE):
+            check_stop()
             stream.write(piece)
 
 
@@ -88,6 +90,7 @@ def _copy_rows(source: FileSource, copy: Path) -> None:
     rows = text_rows(source)
     with translate_damage(source.files[0]), pq.ParquetWriter(copy, schema, compression="none") as writer:
         while some := list(islice(rows, _ROWS_AT_ONCE)):
+            check_stop()
             columns = [pa.array(column, pa.large_string()) for column in zip(*some, strict=True)]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
@@ -97,7 +100,7 @@ def _copy_batches(source: FileSource, copy: Path) -> None:
     schema = pa.schema([(f"c{place}", kind) for place, kind in enumerate(kinds)])
     try:
         with pq.ParquetWriter(copy, schema, compression="none", use_dictionary=False) as writer:
-            for batch in typed_batches(source):
+            for batch in until_stopped(typed_batches(source)):
                 columns = [_stored(column, kind) for column, kind in zip(batch.columns, kinds, strict=True)]
                 writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
     except pa.ArrowException:

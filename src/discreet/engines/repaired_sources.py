@@ -27,6 +27,7 @@ from discreet.engines.duckdb_declared_table import translate_read_errors
 from discreet.engines.file_source import FileSource, open_bytes
 from discreet.engines.parquet_writer import ROWS_AT_ONCE
 from discreet.engines.source_values import legible_texts
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.errors import UsageError
 
 #: Bytes of a CSV that are looked at together.
@@ -71,6 +72,7 @@ def _copy_csv(file: Path, target: Path) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with open_bytes(file) as stream, target.open("wb") as copy:
         while chunk := stream.read(_CHUNK):
+            check_stop()
             copy.write(decoder.decode(chunk).encode())
         copy.write(decoder.decode(b"", final=True).encode())
 
@@ -80,7 +82,7 @@ def _copy_parquet(file: Path, target: Path) -> None:
         plain = pa.schema([pa.field(field.name, _plain(field.type)) for field in stream.schema_arrow])
         texts = [field.name for field in plain if _is_text(field.type)]
         with pq.ParquetWriter(target, plain, compression="none", use_dictionary=texts) as copy:
-            for batch in stream.iter_batches(ROWS_AT_ONCE):
+            for batch in until_stopped(stream.iter_batches(ROWS_AT_ONCE)):
                 columns = [legible_column(column) for column in batch.columns]
                 copy.write_batch(pa.RecordBatch.from_arrays(columns, schema=plain))
 

@@ -180,6 +180,23 @@ def _seal(text: str, people: bytes, seal: Seal) -> str:
     return seal(f"counted {hashlib.sha256(text.encode() + people).hexdigest()} {len(text)}")
 
 
+def erase_from_stream_counts(folder: Path, tables: Collection[str], tags: Collection[bytes], *, seal: Seal) -> None:
+    """Rewrite what streams over these tables have counted without the persons of these tags.
+
+    A state that cannot be read serves no stream any more, and goes.
+    """
+    for own in sorted((folder / FOLDER).glob("*/")):
+        with lock_stream(own, wait=True):
+            for file in states(own):
+                try:
+                    state = load(own, file.name, seal)
+                except LedgerFault:
+                    discard(file)
+                    continue
+                if state.table in tables:
+                    save(own, state.without(tags), seal, name=file.name)
+
+
 def _unwritable(problem: OSError) -> LedgerFault:
     return LedgerFault(
         f"the file of the stream's counts cannot be written: {problem.strerror}", hint="no noise was drawn"

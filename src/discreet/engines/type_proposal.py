@@ -22,6 +22,7 @@ from discreet.sql.dialect import identifier
 _FOR_KIND: dict[DuckDBKind | None, str] = {
     "boolean": "boolean",
     "integer": "integer",
+    "decimal": "decimal",
     "number": "decimal",
     "date": "date",
     "timestamp": "timestamp",

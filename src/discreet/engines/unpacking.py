@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from discreet.engines.content_fault import ContentFault
 from discreet.engines.file_kind import packing
+from discreet.engines.stop_signal import check_stop
 from discreet.errors import UsageError
 
 #: So many bytes may a packed file hold.
@@ -124,7 +125,7 @@ def check_unpacked_size(file: Path) -> None:
 def _measure_at(file: Path, size: int, written: int, node: int) -> None:
     with translate_damage(file), open_unpacked(file) as stream:
         while stream.read(_CHUNK):
-            pass
+            check_stop()
 
 
 def too_large(file: Path) -> ContentFault:

@@ -21,7 +21,7 @@ from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines.network import triangles
 from discreet.engines.network.exact_graph import ExactGraph
 from discreet.engines.network.projection import project
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 
 Unit = Literal["edge", "node"]
 Direction = Literal["both", "in", "out"]

@@ -23,9 +23,9 @@ from discreet.kernel.measurement import Law
 from discreet.kernel.program import ReservationSteps
 from discreet.mechanisms.floored_ladder import FlooredLadder
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan.price import event_of
 

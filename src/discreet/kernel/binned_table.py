@@ -20,7 +20,7 @@ from discreet.kernel.curator import Curator
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.exponential import ExponentialMechanism
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan.cells import Axis
 from discreet.plan.price import event_of

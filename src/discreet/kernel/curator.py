@@ -20,7 +20,6 @@ needs no branch on data, and has none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -31,19 +30,19 @@ from discreet.accounting.sensitivity import Sensitivity
 from discreet.engines import deadline, stop_signal
 from discreet.engines.engine import DeclarationOutcome, Engine, ExactPersons, TableLocations
 from discreet.engines.person_keys import MARK
-from discreet.errors import DiscreetError, LedgerFault, QueryFailed
-from discreet.kernel.charge_request import charge_request
+from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.erasure import person_keys
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Law, Measurement, NoisyCells, Part
+from discreet.kernel.priced_charge import priced_charge
 from discreet.kernel.table_origin import TableOrigin
-from discreet.kernel.version import Version, check_in_time, locate_tables, new_version_name
+from discreet.kernel.version import Version, check_in_time, drop_unless_entered, locate_tables, new_version_name
 from discreet.ledger.charge_request import UNNAMED, Asker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.bits import Bits, system
 from discreet.mechanisms.exponential import ExponentialMechanism
 from discreet.mechanisms.floored_ladder import AnyLadder
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.threshold import KeyThreshold, most_common
 from discreet.mechanisms.weighted_threshold import WeightedThreshold
 from discreet.plan.cells import Cells, DiscoveredAxis
@@ -53,7 +52,7 @@ from discreet.schema.edge_table import version_engine
 from discreet.schema.schema import Table
 from discreet.timing import wait_until_due
 
-__all__ = ["Curator", "TableOrigin", "Version", "charge_request"]
+__all__ = ["Curator", "TableOrigin", "Version", "priced_charge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,11 @@ class Curator:
         `number`: refused if it is not the next one.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
+
+        Guarantee: a stop before the last look for it enters nothing and drops what was made; a later one does nothing.
+        Because: the last look stands before the first entry; see `drop_unless_entered`.
         """
+        stop_signal.check_stop()
         engine = self.engine.at(version_engine(table))
         name = new_version_name(table.name, ledger=self.ledger.id, ending=engine.ending)
         target = engine.place(name, folder=self.folder)
@@ -93,23 +96,27 @@ class Curator:
             making = origin.make(
                 engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
             )
+        except Exception:
+            stop_signal.check_stop()  # an engine that is interrupted says only that it failed
+            raise
         finally:
             wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
         try:
+            source = origin.confirm(dict(source))
             check_in_time(name)
+            stop_signal.check_stop()
             self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
             self.ledger.add_version(
                 table.name,
                 population=table.population,
                 schema=dict(schema),
-                source=origin.confirm(dict(source)),
+                source=source,
                 file=name,
                 number=number,
                 forgotten=None if keys is None else (origin.whose, forgotten),
             )
         except BaseException:
-            with suppress(DiscreetError, OSError):  # what stays no ledger names, and `orphaned_tables` looks after it
-                engine.drop(target)
+            drop_unless_entered(name, ledger=self.ledger, engine=engine, target=target)
             raise
         return making
 
@@ -141,7 +148,7 @@ class Curator:
         """
         tables = self.tables(price, versions, publics or {})
         stop_signal.check_stop()
-        charge = self.ledger.charge(charge_request(price, versions, asker))
+        charge = self.ledger.charge(priced_charge(price, versions, asker))
         is_over = True  # what fails or is stopped stays paid; see `ledger/charge_lock`
         try:
             with deadline.watch_deadline() as time_over:

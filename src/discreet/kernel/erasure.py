@@ -7,8 +7,8 @@ from pathlib import Path
 
 from discreet.engines.engine import Engine
 from discreet.engines.keyed_hashes import person_tag
-from discreet.engines.person_erasure import erase_from_stream_counts
 from discreet.engines.person_keys import MARK, PersonKeys
+from discreet.engines.stream_counts import erase_from_stream_counts
 from discreet.ledger.ledger import Ledger
 
 

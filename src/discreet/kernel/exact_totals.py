@@ -17,7 +17,7 @@ from discreet.engines import deadline, stop_signal
 from discreet.errors import Command, DiscreetError, LedgerFault, Message, QueryFailed, Refused
 from discreet.kernel.curator import Curator, Version
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.mechanisms.strategy.strategy import Strategy
 from discreet.plan.cell_statistics import RowCount

@@ -17,8 +17,8 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.errors import LedgerFault
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 
 Law = DiscreteLaplace | DiscreteGaussian
 

@@ -35,8 +35,8 @@ from discreet.errors import LedgerFault, QueryFailed
 from discreet.kernel.curator import Curator, Version
 from discreet.kernel.measurement import Law, Measurement
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.packed_integers import pack_integers, unpack_integers
 from discreet.plan import relation
 from discreet.plan.cell_statistics import RowCount, Sum, statistic_data

@@ -7,13 +7,17 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from discreet.engines.engine import Engine, TableLocations
-from discreet.errors import Command, Message, UsageError
+from discreet.engines.stop_signal import unstoppable
+from discreet.engines.table_location import TableLocation
+from discreet.errors import Command, DiscreetError, Message, UsageError
 from discreet.ledger.chain import DAY_S
+from discreet.ledger.ledger import Ledger
 from discreet.plan.relation import Scan
 from discreet.schema.address import DEFAULT
 from discreet.schema.schema import Schema
@@ -100,6 +104,24 @@ def check_in_time(name: str) -> None:
             f"making the table took more than {_LONGEST_S // DAY_S} days, so it was stopped",
             hint="use a smaller source or a larger engine",
         )
+
+
+def drop_unless_entered(name: str, *, ledger: Ledger, engine: Engine, target: TableLocation) -> None:
+    """Remove the table of a version that something kept from being entered.
+
+    Guarantee: a table that a version names is never dropped.
+    Because: the ledger is read again first, for what failed may have failed just after the commit. Where it cannot be
+        read, the table stays; what stays no ledger names, and `orphaned_tables` looks after it.
+    """
+    with suppress(DiscreetError, OSError), unstoppable():
+        if not is_entered(name, ledger=ledger):
+            engine.drop(target)
+
+
+def is_entered(name: str, *, ledger: Ledger) -> bool:
+    """Whether the ledger has a version of this name."""
+    versions = ledger.refresh().versions.values()
+    return any(version.file == name for made in versions for version in made.values())
 
 
 def _digest(table: str) -> str:

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
 from discreet.errors import UsageError
 from discreet.schema.schema import closest_name_hint
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from discreet.engines.file_source import FileSource
 
 #: What stands for "nothing" among numbers.
@@ -28,8 +30,6 @@ _LONG = r"^\s*-?[0-9]{16,}\s*$"
 
 def read(path: str | Path) -> pa.Table:
     """All rows of a file, laid out as it seems to be; at least one, under columns with different names."""
-    import pyarrow as pa
-
     from discreet.engines.file_kind import KIND_WORDS
     from discreet.engines.file_source import find
     from discreet.engines.layout_detection import detect_layout
@@ -82,8 +82,6 @@ def _native(source: FileSource) -> pa.Table:
 
 def _read(source: FileSource) -> pa.Table:
     """A file that is read by a reader of our own."""
-    import pyarrow as pa
-
     from discreet.engines.file_reader import typed_batches, typed_schema
     from discreet.engines.source_values import source_rows
 
@@ -95,7 +93,6 @@ def _read(source: FileSource) -> pa.Table:
 
 
 def _parquet(source: FileSource) -> pa.Table:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = pq.read_table(source.files[0])
@@ -107,9 +104,6 @@ def _parquet(source: FileSource) -> pa.Table:
 
 
 def _csv(source: FileSource) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import csv
-
     table = csv.read_csv(
         source.files[0],
         parse_options=csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
@@ -126,9 +120,6 @@ def _csv(source: FileSource) -> pa.Table:
 
 def _typed(text: Any) -> Any:
     """A column of text as integers, floats or dates, where every cell is one; else as it is."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     filled = pc.if_else(pc.is_in(text, value_set=pa.array(NULL_WORDS)), pa.scalar(None, pa.string()), text)
     if filled.null_count == len(filled):
         return text

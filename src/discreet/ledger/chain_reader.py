@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -15,7 +16,6 @@ from discreet.errors import Command, LedgerFault, LedgerTampered, Message
 from discreet.ledger import chain, checkpoint, summary_tables
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.chain import LedgerEntry, canonical_json
-from discreet.ledger.chain_sums import ChainSums
 from discreet.ledger.checkpoint import Checkpoint
 from discreet.ledger.ledger_store import LedgerStore
 from discreet.ledger.state import LedgerState
@@ -232,3 +232,33 @@ def _check_checkpoint(last: Checkpoint, state: LedgerState, store: LedgerStore) 
             f"the ledger's checkpoint is not what the chain says at entry {last.seq}",
             hint="delete the file checkpoint in the ledger's state folder; the ledger is then read whole",
         )
+
+
+class RowSum:
+    """The sum over rows that were added."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key, self.total = key, 0
+
+    def add(self, row: tuple[object, ...]) -> None:
+        """Add a row of texts and whole numbers."""
+        digest = hashlib.blake2b(repr(row).encode(), key=self._key, digest_size=32).digest()
+        self.total = (self.total + int.from_bytes(digest)) % 2**256
+
+
+class ChainSums:
+    """What the chain says of charges and answers, to compare with the tables beside it: lists summed, and not kept.
+
+    Guarantee: lists with different rows, in any order, have equal sums with a chance below 2^-250, whoever chose the
+        rows.
+    Because: each row counts as a keyed BLAKE2b of 256 bits, the key is drawn for this comparison and never leaves it,
+        and the sums are taken modulo 2^256.
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self.charges, self.answers = self.new(), self.new()
+
+    def new(self) -> RowSum:
+        """A sum to compare with these."""
+        return RowSum(self._key)

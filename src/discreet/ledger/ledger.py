@@ -210,9 +210,11 @@ class Ledger:
             )
         )
 
-    def closed_by(self, first: PlannedCharge, later: Sequence[PlannedCharge]) -> list[bool]:
+    def closed_by(
+        self, first: PlannedCharge, later: Sequence[PlannedCharge], *, guarantee: Guarantee | None = None
+    ) -> list[bool]:
         """Of each later charge of the same population: would it be accepted now, and no more after the first? Free."""
-        return self._journal.run_in_section(lambda: self.state.closed_by(first, later))
+        return self._journal.run_in_section(lambda: self.state.closed_by(first, later, guarantee=guarantee))
 
     def charge(self, request: ChargeRequest) -> ChargeRecord:
         """Charge an event to a population, or refuse. When this returns, the charge is on the disk.

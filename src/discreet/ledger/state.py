@@ -157,13 +157,17 @@ class LedgerState:
         account = self.account_or_new(population, guarantee)
         return account.decide((table, version), region=region, cost=cost, booking=booking)
 
-    def closed_by(self, first: PlannedCharge, later: Sequence[PlannedCharge]) -> list[bool]:
+    def closed_by(
+        self, first: PlannedCharge, later: Sequence[PlannedCharge], *, guarantee: Guarantee | None = None
+    ) -> list[bool]:
         """Of each later charge of the same population: would it be accepted now, and no more after the first? Free.
+
+        `guarantee` stands in for a population that is not declared yet.
 
         Because: the first is booked in a copy of its segment, and the same rule decides there. Nothing else is changed:
             what a decision reads lazily is read before the copy is made.
         """
-        account = self.account(first.population)
+        account = self.account_or_new(first.population, guarantee)
         keys = [(each.table, each.version) for each in (first, *later)]
         decision = account.decide(keys[0], region=first.region, cost=first.cost)
         open_now = [

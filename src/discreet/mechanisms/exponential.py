@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.accounting import events
 from discreet.mechanisms import bernoulli, enclosure, uniform
 from discreet.mechanisms.bits import Bits
-from discreet.mechanisms.noise_addition import Integers, check_integers
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 
 #: At least so many candidates are tried at a time.
 _FEWEST_TRIALS = 64

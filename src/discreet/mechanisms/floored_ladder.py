@@ -23,9 +23,9 @@ from discreet.mechanisms import bernoulli, enclosure, geometric, uniform
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.gaussian import DiscreteGaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import DiscreteLaplace, error_probability
-from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: The least floor is so many steps over epsilon: measured, the narrowest intervals of sparse and of dense networks.
 _STEPS = 6

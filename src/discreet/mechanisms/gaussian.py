@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import enclosure, gaussian_law, laplace, noise_addition, uniform
+from discreet.mechanisms import enclosure, gaussian_law, integer_arrays, laplace, uniform
 from discreet.mechanisms.bits import Bits
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ class DiscreteGaussian:
     def add_noise(self, exact: Integers, *, l2_squared: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l2_squared=l2_squared)
-        exact = noise_addition.check_integers(exact)
+        exact = integer_arrays.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return noise_addition.add_integers(exact, noise), event
+        return integer_arrays.add_integers(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws: the first `size` proposals that are accepted."""

@@ -22,8 +22,8 @@ from discreet.errors import UsageError
 from discreet.mechanisms import bernoulli, enclosure, geometric, uniform
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 from discreet.mechanisms.laplace import error_probability
-from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: Digits beyond those asked for: chances stay that close where exp(-epsilon / 2) is near 1, or rungs are wide.
 _GUARD = 40

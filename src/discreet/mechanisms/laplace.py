@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.errors import UsageError
-from discreet.mechanisms import bernoulli, geometric, noise_addition
+from discreet.mechanisms import bernoulli, geometric, integer_arrays
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 
 #: What a Laplace scale and a Gaussian sigma may be.
 LEAST_SCALE = Fraction(1, 1000)
@@ -65,9 +65,9 @@ class DiscreteLaplace:
     def add_noise(self, exact: Integers, *, l1: int, bits: Bits) -> tuple[Integers, events.Event]:
         """The exact integers with noise, and what that costs."""
         event = self.event(l1=l1)
-        exact = noise_addition.check_integers(exact)
+        exact = integer_arrays.check_integers(exact)
         noise = self.draw(exact.size, bits=bits).reshape(exact.shape)
-        return noise_addition.add_integers(exact, noise), event
+        return integer_arrays.add_integers(exact, noise), event
 
     def draw(self, size: int, *, bits: Bits) -> NDArray[np.int64]:
         """`size` independent draws."""

@@ -20,8 +20,8 @@ from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 from discreet.mechanisms.laplace import error_probability
-from discreet.mechanisms.noise_addition import Integers, check_integers
 
 #: What is certainly below this is computed in int64, the rest in Python's integers.
 _WIDE = 1 << 62

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.accounting import events
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.exponential import ExponentialMechanism
-from discreet.mechanisms.noise_addition import Integers, check_integers
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 
 #: Dislikes are rounded down to this part of what one row weighs.
 _FINE = 1024

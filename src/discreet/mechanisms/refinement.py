@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting import events
-from discreet.mechanisms import bernoulli, geometric, laplace, noise_addition
+from discreet.mechanisms import bernoulli, geometric, integer_arrays, laplace
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 
 #: Larger noise is not refined: it practically never occurs, and sums of it might not fit 64 bits.
 _MOST_NOISE = 1 << 52
@@ -54,14 +54,14 @@ class Refinement:
         self, exact: Integers, earlier_noisy: Integers, *, l1: int, bits: Bits
     ) -> tuple[Integers, events.RefinedEvent]:
         """The exact integers with less noise than `earlier_noisy` has, and what that costs beside it."""
-        exact = noise_addition.check_integers(exact)
+        exact = integer_arrays.check_integers(exact)
         if exact.shape != earlier_noisy.shape:
             raise ValueError("an answer is refined cell by cell")
         earlier_noise = [int(noisy) - int(value) for noisy, value in zip(earlier_noisy.flat, exact.flat, strict=True)]
         if any(abs(each) > _MOST_NOISE for each in earlier_noise):
             raise ValueError("noise this large is not that of the answer")
         noise = self.draw(np.array(earlier_noise, dtype=np.int64), bits=bits).reshape(exact.shape)
-        return noise_addition.add_integers(exact, noise), self.event(l1=l1)
+        return integer_arrays.add_integers(exact, noise), self.event(l1=l1)
 
     def draw(self, earlier_noise: NDArray[np.int64], *, bits: Bits) -> NDArray[np.int64]:
         """Noise of `law` given noise of `earlier`, one for each.

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.mechanisms.bits import Bits
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers, check_integers
 
 _FLOOR = Context(prec=150, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 #: delta is stored for ever; twenty digits of it, rounded up, are enough, and 1e-40 is little enough.

@@ -21,8 +21,8 @@ from discreet import exact as rounding
 from discreet.accounting import events
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.exponential import ExponentialMechanism
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 from discreet.mechanisms.laplace import MOST_SCALE, DiscreteLaplace, error_probability
-from discreet.mechanisms.noise_addition import Integers, check_integers
 from discreet.mechanisms.threshold import threshold_for
 
 #: How many keys are candidates, unless told. More of them lower the stop, and cost the logarithm of their number.

@@ -21,7 +21,7 @@ from discreet.accounting.zcdp_conversion import epsilon_from_rho, rho_from_epsil
 from discreet.errors import UsageError
 from discreet.mechanisms.bits import Bits
 from discreet.mechanisms.gaussian import DiscreteGaussian
-from discreet.mechanisms.noise_addition import Integers, check_integers
+from discreet.mechanisms.integer_arrays import Integers, check_integers
 
 #: The whole weight of one person: weights are whole numbers.
 UNIT = 2**20

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from discreet.engines.table_file import new_file
 from discreet.errors import Flag, Message, UsageError
 
@@ -30,8 +33,6 @@ def stored_frame(frame: object, *, name: str | None, folder: Path) -> Iterator[P
             "a data frame needs a name" if not name else f"{name[:60]!r} is no name for the file of a data frame",
             hint=Message(Flag("name", "visits"), ": it becomes the table's name and that of its file"),
         )
-    import pyarrow.parquet as pq
-
     table = _arrow_table(frame)
     file = folder / FOLDER / f"{name}.parquet"
     is_new = not file.exists()
@@ -52,9 +53,6 @@ def stored_frame(frame: object, *, name: str | None, folder: Path) -> Iterator[P
 
 
 def _holds(file: Path, table: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return bool(pq.read_table(file, partitioning=None).equals(table))
     except (pa.ArrowException, OSError):
@@ -63,8 +61,6 @@ def _holds(file: Path, table: Any) -> bool:
 
 def _arrow_table(frame: Any) -> Any:
     """A frame as an Arrow table with plain texts."""
-    import pyarrow as pa
-
     try:
         if type(frame).__module__.partition(".")[0] == "pandas":
             table = _from_pandas(frame)
@@ -88,8 +84,6 @@ def _arrow_table(frame: Any) -> Any:
 
 def _from_pandas(frame: Any) -> Any:
     """A pandas frame: an index that has a name is a column, any other is left out."""
-    import pyarrow as pa
-
     if not hasattr(frame, "columns"):
         raise UsageError("a Series is no table of rows", hint="series.to_frame()")
     named = [name for name in frame.index.names if name is not None]
@@ -105,7 +99,6 @@ def _from_pandas(frame: Any) -> Any:
 def _column(values: Any) -> Any:
     """A column of a pandas frame. One of objects is text, value by value: no value decides the type of the others."""
     import pandas as pd
-    import pyarrow as pa
 
     kind = values.dtype.categories.dtype if isinstance(values.dtype, pd.CategoricalDtype) else values.dtype
     if not pd.api.types.is_object_dtype(kind):

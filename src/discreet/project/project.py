@@ -50,6 +50,7 @@ from discreet.project.version_erasure import ErasureReport
 from discreet.project.versions import RemovalReport, Versions
 from discreet.release import Release
 from discreet.schema.address import DEFAULT
+from discreet.schema.column import type_name
 from discreet.schema.edge_table import refuse_edge_table
 from discreet.schema.project_file import NAME, read_file, read_project
 from discreet.schema.schema import Table, closest_name_hint
@@ -469,7 +470,6 @@ class Project:
 
         Bounds are rounded outward and marked with the epsilon they were measured for. Call `refresh` to apply them.
         """
-        from discreet.schema.column import type_name
         from discreet.tables.description.description_declaration import undeclared_settings
 
         table = self.private(description.table)

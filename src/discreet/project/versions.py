@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from discreet.engines import stop_signal
 from discreet.engines.content_fault import ContentFault
 from discreet.engines.engine import DeclarationOutcome
 from discreet.engines.public_table_loader import load_public_table
@@ -155,12 +156,27 @@ class Versions:
         No version is made, and None is returned, if it would be the same as the newest: stored answers belong to a
         version, so on a needless one every question would be charged again. `force` makes one in any case, from all of
         the source; else, where files were only added, it builds on the newest version: see `version_growth`.
+
+        It can be stopped until the version is entered (`Curator.make`), and says so as `stop_signal.MakingStopped`.
         """
-        self._correct(self.file.table(name))
-        making = None if not force and self.changes.is_up_to_date(name) else self._make(name, builds_on=not force)
-        with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
-            self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
-        return self.newest(name).number, making
+        try:
+            with stop_signal.orderly():
+                stop_signal.check_stop()
+                self._correct(self.file.table(name))
+                is_unchanged = not force and self.changes.is_up_to_date(name)
+                stop_signal.check_stop()
+                making = None if is_unchanged else self._make(name, builds_on=not force)
+        except stop_signal.Stopped:
+            raise self.stopped(name) from None
+        with stop_signal.unstoppable():
+            with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
+                self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
+            return self.newest(name).number, making
+
+    def stopped(self, name: str) -> stop_signal.MakingStopped:
+        """What becomes of a table whose new version is not made because somebody stopped it."""
+        versions = self.ledger.refresh().versions.get(self.file.table(name).name)
+        return stop_signal.MakingStopped(self.file.table(name).name, in_use=max(versions) if versions else None)
 
     def _correct(self, table: Table) -> None:
         """Apply what the file says of a table's population and limit, where the ledger lets both be corrected.
@@ -295,6 +311,8 @@ class Versions:
             raise _not_made(table) from None
         try:
             self._make(table.name, number=number)
+        except stop_signal.Stopped:  # of the question: it tells no more than that, see `stop_signal`
+            raise
         except UsageError:
             self.ledger.refresh()
             if self.records.newest_record(table) is None:  # else another process was first, and made the same

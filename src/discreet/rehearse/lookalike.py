@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import UsageError
@@ -26,9 +27,6 @@ from discreet.schema.column import (
 )
 from discreet.schema.person_path import path_of
 from discreet.schema.schema import Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Codes = NDArray[np.int64]
 
@@ -64,8 +62,6 @@ def look_alike(
     `tables`: all that are declared, for a table may reach its persons through another. `words`: what texts of a column
     are drawn from, by the column's name in small letters; from public tables, so that joins find something.
     """
-    import pyarrow as pa
-
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"a look-alike table must have 1 to {MOST_ROWS:,} rows, got {rows:,}")
     columns = _RowMaker(tables=tables, rows=rows, words=words or {}).columns(name)

@@ -12,6 +12,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import duckdb
+
 from discreet.release import Cell
 from discreet.sql.dialect import identifier
 from discreet.sql.query_text import parse_statement
@@ -39,8 +41,6 @@ _PICKING = ("having", "order", "limit", "offset")
 
 def plain_rows(text: str, tables: Mapping[str, pa.Table]) -> list[tuple[Cell, ...]] | None:
     """All groups of a statement's answer; None where plain SQL has another meaning, or none, for it."""
-    import duckdb
-
     _, tree = parse_statement(text)
     for part in _PICKING:
         tree.set(part, None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from discreet.engines.duckdb import DuckDBEngine
@@ -122,8 +123,6 @@ def world_of(tables: Mapping[str, Table], rows: Mapping[str, pa.Table]) -> Itera
 
     `rows`: of all tables that a question names, and of those through which they reach their persons.
     """
-    import pyarrow.parquet as pq
-
     with tempfile.TemporaryDirectory(prefix="discreet-rehearsal-") as name:
         folder, engine = Path(name), DuckDBEngine(threads=1, memory_mb=512, deadline_s=DEADLINE_S)
         here = {}

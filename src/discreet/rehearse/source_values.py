@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.schema.column import BooleanColumn, CategoryColumn, Column, MomentColumn, NumberColumn, TextColumn
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: The code of a value that is missing.
 NULL = np.iinfo(np.int64).min
@@ -34,8 +32,6 @@ def words_of(column: Column, words: Sequence[str] = ()) -> tuple[str, ...]:
 
 def arrow_column(column: Column, codes: NDArray[np.int64], *, words: Sequence[str] = ()) -> pa.Array:
     """Codes as an Arrow column of the type that a source would have. Decimal numbers are exact."""
-    import pyarrow as pa
-
     missing = codes == NULL
     plain = np.where(missing, 0, codes)
     match column:
@@ -59,8 +55,6 @@ def arrow_column(column: Column, codes: NDArray[np.int64], *, words: Sequence[st
 
 def _decimals(codes: NDArray[np.int64], step: Fraction, missing: NDArray[np.bool_]) -> Any:
     """Multiples of a step as decimal numbers, with as many digits as they need."""
-    import pyarrow as pa
-
     scale = next(places for places in range(13) if (step * 10**places).denominator == 1)
     whole = int(step * 10**scale)
     largest = max(1, int(np.abs(codes).max(initial=0)) * whole)

@@ -11,12 +11,37 @@ Numbers here have two widths: 64 bits, and one that holds 120 bits. A `wide` for
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.expressions import Sides
 
 EPOCH = "DATE '1970-01-01'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctBits:
+    """How different whole numbers of 64 bits are counted without holding each: 256 neighbours are bits of one block.
+
+    `block`: in which block a number is, or NULL for NULL. `bits`: the aggregates of the bits of a block's rows, 64 in
+    each, which a FILTER may follow; all are NULL where it leaves no row. `size` of these bits is how many are set.
+
+    Guarantee: the sizes of all blocks, summed, are `count(DISTINCT number)`.
+    Because: n = 256 * (n >> 8) + 64 * ((n >> 6) & 3) + (n & 63), also for negative n: two numbers are equal if these
+        three are. NULL sets no bit.
+
+    >>> numbers = [-257, -256, -65, -64, -1, 0, 63, 64, 64, 256]
+    >>> len({(n >> 8, (n >> 6) & 3, n & 63) for n in numbers}), len(set(numbers))
+    (9, 9)
+    """
+
+    block: str
+    bits: tuple[str, ...]
+
+    @staticmethod
+    def size(bits: Sequence[str]) -> str:
+        return " + ".join(f"bit_count({each})" for each in bits)
 
 
 class Dialect(Protocol):
@@ -113,6 +138,9 @@ class Dialect(Protocol):
 
     def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
         """The distinct rows of a SELECT of so many columns, by the first of which they are grouped next."""
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        """How different numbers of a column that 64 bits hold are counted as bits; None where by count(DISTINCT)."""
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         """A number of either width cast to one; anything, and never an error, where it is not in [low, high]."""
@@ -214,6 +242,9 @@ class DuckDBDialect:
 
     def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
         return distinct_rows(lines)
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        return None
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"TRY_CAST({number} AS {'HUGEINT' if wide else 'BIGINT'})"

@@ -18,7 +18,7 @@ from functools import cache
 from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.evaluate import lower, upper
 from discreet.plan.expressions import Sides
-from discreet.sql.dialect import EPOCH, identifier, quoted
+from discreet.sql.dialect import EPOCH, DistinctBits, identifier, quoted
 
 #: What every session is set to before it runs SQL of ours. Timeouts and limits are the engine's to add.
 SESSION = {
@@ -156,6 +156,9 @@ class PostgreSQLDialect:
         # Sorted once for both: the planner guesses how many there are, and else hashes them and sorts what comes out.
         order = ", ".join(str(place + 1) for place in range(columns))
         return f"SELECT DISTINCT * FROM ({' '.join(lines)} ORDER BY {order} OFFSET 0) AS {alias}"
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        return None
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         if wide:

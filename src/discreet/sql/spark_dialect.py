@@ -18,7 +18,7 @@ from discreet.plan.calendar import PartUnit, StartUnit
 from discreet.plan.evaluate import lower, upper
 from discreet.plan.expressions import Sides
 from discreet.plan.like_pattern import ONE, Token, tokens, wildcard_runs
-from discreet.sql.dialect import distinct_rows
+from discreet.sql.dialect import DistinctBits, distinct_rows
 
 #: What a session must be set to besides what `engines.spark.session` pins, for SQL as large as we may write.
 SESSION = {
@@ -163,6 +163,13 @@ class SparkDialect:
 
     def distinct(self, lines: Sequence[str], columns: int, alias: str) -> str:
         return distinct_rows(lines)
+
+    def distinct_bits(self, number: str) -> DistinctBits | None:
+        # What is grouped by single numbers leaves memory in each task, is sorted on the disk, and is shuffled whole.
+        fitted = f"try_cast({number} AS BIGINT)"
+        bit = f"shiftleft(CAST(1 AS BIGINT), CAST({fitted} & 63 AS INT))"
+        words = [f"CASE WHEN shiftright({fitted}, 6) & 3 = {word} THEN {bit} ELSE 0 END" for word in range(4)]
+        return DistinctBits(block=f"shiftright({fitted}, 8)", bits=tuple(f"bit_or({word})" for word in words))
 
     def fitting(self, number: str, low: int, high: int, *, wide: bool) -> str:
         return f"try_cast({number} AS {_HUGE if wide else 'BIGINT'})"

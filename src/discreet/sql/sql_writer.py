@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import assert_never
 
 from discreet.accounting.region import NOT_NULL, Region, ValueSet
@@ -29,7 +30,7 @@ from discreet.plan.expressions import Code, Expression, TextCode, Words
 from discreet.plan.predicate import TRUE, Every, Member, Predicate, within
 from discreet.plan.relation import Filter, JoinPerson, JoinPublic, LimitGroups, PerPerson, Plan, Scan, base
 from discreet.schema.privacy_unit import OURS
-from discreet.sql.dialect import Dialect
+from discreet.sql.dialect import Dialect, DistinctBits
 from discreet.sql.emitter import Emitter
 
 #: What the declared table calls the number of a row's person.
@@ -43,6 +44,9 @@ PLACE = f"{OURS}place"
 
 #: A column of so few values is grouped by its dictionary.
 _FEW = 2048
+
+#: In so few cells different numbers are counted as bits: a block of a cell then has several of its 256.
+_MOST_CELLS_OF_BITS = 64
 
 #: The keys of persons are counted in so many parts, of which one is held at a time.
 _PARTS = 4
@@ -122,9 +126,14 @@ class SqlWriter:
             ]
             text += f"\nJOIN {self.names.discovered_keys} ON {' AND '.join(matches)}"
         conditions += [self._within(axis) for axis in cells.axes]
+        filter_clauses = ["" if len(filters) == 1 else self._filter(where) for _, where in counted_statistics]
+        bits = self._distinct_bits(cells.statistics) if prod(cells.shape) <= _MOST_CELLS_OF_BITS else None
+        if bits is not None:
+            counts = [count for count, _ in counted_statistics]
+            return self._count_bits(cells, bits, counts, filter_clauses, _Rows(text=text, conditions=tuple(conditions)))
         listed: list[str] = []
-        for place, (counted, where) in enumerate(counted_statistics):
-            filter_clause = "" if len(filters) == 1 else self._filter(where)
+        for place, (counted, _) in enumerate(counted_statistics):
+            filter_clause = filter_clauses[place]
             listed += self._statistic(cells.statistics[place], counted, filter_clause, place)
         if self.dialect.dictionaries and _is_simple(cells):
             return self._by_one_column(cells.axes[0], listed, text, conditions)
@@ -132,6 +141,52 @@ class SqlWriter:
         if cells.shape:
             lines.append("GROUP BY 1")
         return "\n".join(lines)
+
+    def _distinct_bits(self, statistics: tuple[Statistic, ...]) -> DistinctBits | None:
+        """How the one column is counted whose different numbers are; None where there is not one, or another way."""
+        columns = set()
+        for statistic in statistics:
+            match statistic:
+                case PersonCount():
+                    columns.add(PERSON)
+                case DistinctCount(of=Code(column=column, low=int(), high=int(), reach=reach)) if reach < 2**HALF:
+                    columns.add(column)
+                case DistinctCount():
+                    return None
+        return self.dialect.distinct_bits(self._name(columns.pop())) if len(columns) == 1 else None
+
+    def _count_bits(
+        self, cells: Cells, bits: DistinctBits, counts: list[str], filter_clauses: list[str], rows: _Rows
+    ) -> str:
+        """`count` in two levels: blocks of numbers in each cell, then cells.
+
+        Guarantee: as `count`, and each number is what one level would bring.
+        Because: each row is in one block, whose counts and sums add up; for different numbers see `DistinctBits`.
+        """
+        listed = [f"{self._cell(cells)} AS cell"] if cells.shape else []
+        listed.append(f"{bits.block} AS {self._name(f'{OURS}block')}")
+        grouped = ", ".join(str(place + 1) for place in range(len(listed)))
+        summed = ["cell" if cells.shape else "0 AS cell"]
+        for place, (statistic, filter_clause) in enumerate(zip(cells.statistics, filter_clauses, strict=True)):
+            match statistic:
+                case RowCount():
+                    listed.append(f"count({counts[place]}){filter_clause} AS s{place}")
+                    summed.append(f"coalesce(sum(s{place}), 0) AS s{place}")
+                case PersonCount() | DistinctCount():
+                    names = [f"s{place}_{word}" for word in range(len(bits.bits))]
+                    listed += [f"{each}{filter_clause} AS {name}" for each, name in zip(bits.bits, names, strict=True)]
+                    summed.append(f"coalesce(sum({bits.size(names)}), 0) AS s{place}")
+                case Sum(of=of, centre=centre):
+                    total = self._total(of, filter_clause)
+                    listed.append(f"CAST({total} AS {self.dialect.huge}) AS s{place}")
+                    if centre:
+                        listed.append(f"count({self._plain(of)}){filter_clause} AS n{place}")
+                    summed += self._halves(f"sum(s{place})", centre, f"coalesce(sum(n{place}), 0)", place)
+                case _:
+                    assert_never(statistic)
+        lines = [f"SELECT {', '.join(listed)}", f"FROM {rows.text}", *_where(list(rows.conditions))]
+        blocks = self._derived(_indented([*lines, f"GROUP BY {grouped}"]), "blocks")
+        return "\n".join([f"SELECT {', '.join(summed)}", f"FROM {blocks}", *(["GROUP BY 1"] if cells.shape else [])])
 
     def places(self, plan: Plan, axes: tuple[Axis, ...], region: Region) -> str:
         """Every row that has a cell on each axis, as the numbers of those cells: p0, p1, ...
@@ -380,7 +435,7 @@ class SqlWriter:
             *_where(list(inner.conditions)),
             f"GROUP BY {grouped}",
         ]
-        return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", "rows")
+        return self._derived(_indented(lines), "rows")
 
     def _limit_groups(self, plan: LimitGroups, region: Region | None) -> _Rows:
         """The rows with their places among the groups of their person, and among the rows of person and group.
@@ -427,7 +482,7 @@ class SqlWriter:
     def _with_columns(self, text: str, listed: list[str], name: str, conditions: list[str] | None = None) -> str:
         """The rows of a relation with more columns, as a table."""
         lines = [f"SELECT {', '.join(['*', *listed])}", f"FROM {text}", *_where(conditions or [])]
-        return self._derived("\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n", name)
+        return self._derived(_indented(lines), name)
 
     def _inner(self, inner: Inner) -> str:
         """A statistic of one person's rows; within 62 bits it is written as BIGINT."""
@@ -459,18 +514,23 @@ class SqlWriter:
             case DistinctCount(of=of):
                 return [f"count(DISTINCT {self._plain(of)}){filter_clause} AS s{place}"]
             case Sum(of=of, centre=centre):
-                total = f"coalesce({self._total(of, filter_clause)}, 0)"
-                if centre:  # once for all rows, not once for each
-                    many = f"CAST(count({self._plain(of)}){filter_clause} AS {self.dialect.huge})"
-                    total = f"({total} {'-' if centre > 0 else '+'} {many} * {abs(centre)})"
-                high = self.dialect.quotient(total, str(2**HALF), wide=True)
-                low = self.dialect.remainder(total, str(2**HALF), wide=True)
-                return [
-                    f"CAST({high} AS {self.dialect.big}) AS high{place}",
-                    f"CAST({low} AS {self.dialect.big}) AS low{place}",
-                ]
+                number = f"count({self._plain(of)}){filter_clause}"
+                return self._halves(self._total(of, filter_clause), centre, number, place)
             case _:
                 assert_never(statistic)
+
+    def _halves(self, total: str, centre: int, number: str, place: int) -> list[str]:
+        """A total of so many rows' numbers, each less the centre, as two numbers of 62 bits."""
+        total = f"coalesce({total}, 0)"
+        if centre:  # once for all rows, not once for each
+            many = f"CAST({number} AS {self.dialect.huge})"
+            total = f"({total} {'-' if centre > 0 else '+'} {many} * {abs(centre)})"
+        high = self.dialect.quotient(total, str(2**HALF), wide=True)
+        low = self.dialect.remainder(total, str(2**HALF), wide=True)
+        return [
+            f"CAST({high} AS {self.dialect.big}) AS high{place}",
+            f"CAST({low} AS {self.dialect.big}) AS low{place}",
+        ]
 
     def _total(self, of: Expression, filter_clause: str) -> str:
         return self.dialect.total(self.emitter.expression(of), filter_clause, most=reach_of(of.low, of.high))
@@ -567,6 +627,11 @@ def _weight_sum(keys: str, weights: KeyWeights) -> str:
     """What persons with so many keys add to each."""
     cases = " ".join(f"WHEN {keys} <= {end} THEN {weight}" for end, weight in weights)
     return f"sum(CASE {cases} ELSE 0 END)"
+
+
+def _indented(lines: list[str]) -> str:
+    """A SELECT, indented to stand in brackets."""
+    return "\n  " + "\n  ".join("\n".join(lines).split("\n")) + "\n"
 
 
 def _ordered(columns: list[str]) -> str:

@@ -64,7 +64,7 @@ class SqliteUse:
 
     name: how sentences name it. loss: what could happen if a commit were not durable.
     failed, unusable: the sentence where SQLite fails with {code}, or the system with {code}.
-    sentences: others, by SQLite's error code.
+    sentences: others, by SQLite's error code. settings: more than durability needs, as in `SETTINGS`.
     """
 
     name: str
@@ -75,6 +75,7 @@ class SqliteUse:
     local_hint: str = "keep the project on a local disk"
     journal_mode: Literal["WAL", "DELETE"] = "WAL"
     sentences: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    settings: tuple[tuple[str, str, int], ...] = ()
 
 
 def make_file(path: Path, use: SqliteUse, *, version: int, schema: Iterable[str]) -> None:
@@ -129,7 +130,7 @@ def connect(path: Path, use: SqliteUse, *, wait_s: float = 60) -> sqlite3.Connec
 def _apply_settings(connection: sqlite3.Connection, use: SqliteUse) -> None:
     """Set what durability needs, and read it back."""
     journal = ("journal_mode", use.journal_mode, use.journal_mode.lower())
-    for name, value, expected in (journal, *SETTINGS):
+    for name, value, expected in (journal, *SETTINGS, *use.settings):
         connection.execute(f"PRAGMA {name} = {value}")
         setting_row = connection.execute(f"PRAGMA {name}").fetchone()
         if setting_row is None or setting_row[0] != expected:

@@ -5,10 +5,16 @@ A CSV file has dates, numbers and words as the table's columns are declared to b
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
 from discreet.errors import UsageError
 from discreet.schema.column import Column
@@ -72,27 +78,19 @@ def _csv(parts: Any, stream: BinaryIO, columns: Sequence[Column]) -> None:
 def append_csv(part: Any, stream: BinaryIO, columns: Sequence[Column], *, with_header: bool) -> None:
     """Rows at the end of a CSV file, as their columns are declared to be written. Texts are quoted if one needs it."""
     part = written_rows(part, columns)
-    import csv
-    import io
-
-    import pyarrow.csv as pc
-
     if with_header:
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(part.column_names)
         stream.write(header.getvalue().encode())
     quoting = "needed" if any(_needs_quotes(column) for column in part.columns) else "none"
-    pc.write_csv(part, stream, pc.WriteOptions(include_header=False, quoting_style=quoting))
+    arrow_csv.write_csv(part, stream, arrow_csv.WriteOptions(include_header=False, quoting_style=quoting))
 
 
 def _needs_quotes(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
     if not pa.types.is_string(column.type):
         return False
     # Looked for in each word once: there are far fewer of them than rows.
-    has_special = compute.any(compute.match_substring_regex(compute.unique(column), '^$|[",\\r\\n]'))
+    has_special = pc.any(pc.match_substring_regex(pc.unique(column), '^$|[",\\r\\n]'))
     return bool(has_special.as_py())
 
 

@@ -220,16 +220,30 @@ def test_a_plain_statement_stays_as_it_is(people):
         assert not isinstance(people.sql(text).ask(epsilon=1).event, ReservationEvent)
 
 
-def test_gaussian_noise_where_the_owner_counts_in_rho(tmp_path):
-    (tmp_path / "people.csv").write_text("age,sex,income\n" + "\n".join(f"{a},{s},{i}" for a, s, i in ROWS))
-    project = discreet.init(tmp_path)
+@pytest.fixture
+def people_in_rho(people):
+    """Their owner adds up rho."""
+    file = people.folder / "discreet.toml"
     budget = 'budget = { epsilon = 100, delta = 1e-6 }\naccounting = "zcdp"'
-    (tmp_path / "discreet.toml").write_text(
-        "[project]\n" + FILE.replace("budget = { epsilon = 100000, delta = 1e-6 }", budget, 1)
-    )
-    project = project.reread()
-    releases = project.batch(PREFIXES, epsilon=1)
+    file.write_text(file.read_text().replace("budget = { epsilon = 100000, delta = 1e-6 }", budget, 1))
+    return people.reread()
+
+
+def test_gaussian_noise_where_the_owner_counts_in_rho(people_in_rho):
+    releases = people_in_rho.batch(PREFIXES, epsilon=1)
     assert releases[0].event == ReservationEvent(epsilon=None, rho=Fraction(1, 2), delta=Fraction(0))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.25", "0.3", "1"])
+def test_other_people_who_cost_nothing_more_leave_no_share(people_in_rho, epsilon):
+    """Split, each of the two costs all of epsilon; as one workload the median takes it, but for what is rounded off."""
+    texts = [
+        "select median(age) m, count(*) n from people where sex = 'F'",
+        "select count(*) n from people where sex = 'M'",
+    ]
+    releases = people_in_rho.batch(";\n".join(texts), epsilon=epsilon)
+    assert [len(each.rows) for each in releases] == [1, 1]
+    assert people_in_rho.budget("people").spent.epsilon > 0
 
 
 def test_a_batch_is_read_back_and_bundled(people, tmp_path):

@@ -69,6 +69,16 @@ class Faults:
         dialog.dismiss()
 
 
+def slow_down(context: BrowserContext, page: Page) -> None:
+    """To find tests and scripts that are right only where everything is quick: DISCREET_LATENCY_MS is added to every
+    request of the page, and its processor is DISCREET_CPU_SLOWDOWN times slower."""
+    if wait_ms := int(os.environ.get("DISCREET_LATENCY_MS", "0")):
+        conditions = {"offline": False, "latency": wait_ms, "downloadThroughput": -1, "uploadThroughput": -1}
+        context.new_cdp_session(page).send("Network.emulateNetworkConditions", conditions)
+    if factor := int(os.environ.get("DISCREET_CPU_SLOWDOWN", "0")):
+        context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": factor})
+
+
 @contextmanager
 def visiting(
     browser: Browser,
@@ -88,7 +98,9 @@ def visiting(
         context.add_cookies([{"name": name, "value": secret, "url": place.url, "httpOnly": True}])
     faults = Faults(place.url, statuses)
     faults.watch(context, dialogs=dialogs)
-    yield context.new_page(), faults.found
+    page = context.new_page()
+    slow_down(context, page)
+    yield page, faults.found
     context.close()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from browser.console.place import NAMES, Hand, Place
-from discreet.console.jobs.job_queue import JobQueue, Progress
+from discreet.console.jobs.job_queue import CHARGING, JobQueue, Progress
 from discreet.console.jobs.survey_host import survey_host_of
 from discreet.console.pages import lessons
 from discreet.console.routes import Route, route_table
@@ -185,11 +185,18 @@ def works(place: Place) -> Mapping[str, tuple[str, ...]]:
             tell("measuring", 0.4)
             time.sleep(0.5)
 
-    areas = {"tables": "marginals of patients", "admin/tables": "a new version of patients", "synth": "a model"}
+    areas = {"tables": "marginals of patients", "admin/tables": "erasing a person from visits", "synth": "a model"}
     ended = {area: queue.start(visitor, lambda _: "/", area=area, words=areas[area], key=area) for area in areas}
     assert all(job.wait(60) for job in ended.values())
     running = {
-        area: queue.start(visitor, run, area=area, words=areas[area], key=f"{area} runs", is_stoppable=area == "tables")
+        area: queue.start(
+            visitor,
+            run,
+            area=area,
+            words=areas[area],
+            key=f"{area} runs",
+            stop_terms=CHARGING if area == "tables" else None,
+        )
         for area in ("tables", "admin/tables")
     }
     jobs = {area: (running[area], ended[area]) if area in running else (ended[area],) for area in areas}
@@ -324,6 +331,7 @@ FILES = (
     "/synth/{release}/sample",
     "/synth/{release}/model",
     "/help/files/{file:path}",
+    "/survey/{survey}/card",
 )
 
 

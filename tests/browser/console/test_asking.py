@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from browser.console.conftest import PHONE, Coming, Picture
 from browser.console.furnished import AGES
@@ -347,6 +347,25 @@ def test_everything_by_keyboard(coming: Coming, place: Place) -> None:
         _tab_to_ask(page)
         press("Enter")
         expect(page).to_have_url(re.compile(r"/a/r-"))
+
+
+def test_an_open_list_of_words_outlives_the_coming_of_more(coming: Coming, place: Place) -> None:
+    late: list[Route] = []
+    with coming("analyst") as page:
+        page.route("**/ask.json", lambda route: late.append(route))
+        page.goto("/ask")
+        page.get_by_label("Your query, in SQL").click()
+        page.keyboard.press("Control+a")
+        page.keyboard.type("sel", delay=20)
+        expect(page.get_by_role("option", name="SELECT")).to_be_visible()
+        _choose_first(page)
+        with page.expect_response("**/ask.json") as words:
+            late.pop().continue_()
+        words.value.finished()
+        page.keyboard.press("Enter")
+        expect(page.locator("#sql")).to_have_value("SELECT")
+        page.keyboard.type(" count(*) AS n FROM pat", delay=10)
+        expect(page.get_by_role("option").first).to_contain_text("patients")
 
 
 def _choose_first(page: Page) -> None:

@@ -201,9 +201,9 @@ def moved(ground, random):
     return far
 
 
-def moved_most(ground):
+def moved_most(ground, worlds=size(4, 12)):
     far = Counter()
-    for seed in range(size(4, 12)):
+    for seed in range(worlds):
         far |= moved(ground, Random(seed))
     return far
 
@@ -244,6 +244,6 @@ def no_weights(monkeypatch):
 def test_planted_faults_are_seen(tmp_path, quick_files, monkeypatch, plant):
     plant(monkeypatch)
     engine = DuckDBEngine(threads=1)
-    with pytest.raises(AssertionError):
-        moved_most(Disk(name="duckdb", engine=engine, folder=tmp_path))
+    with pytest.raises(AssertionError):  # a world of three shows it: fewer than one in a million times, none of 40 does
+        moved_most(Disk(name="duckdb", engine=engine, folder=tmp_path), worlds=40)
     engine.close()

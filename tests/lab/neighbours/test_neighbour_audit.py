@@ -285,6 +285,13 @@ def test_the_same_try_makes_the_same_tables(project):
     assert len(gone) >= 3 and len(one.without["visits"]) == len(one.sources["visits"].rows) - len(gone)
 
 
+def test_a_world_can_be_made_for_every_try(project):
+    """Where all ids that were drawn were the same number, the second person was called b: a ValueError in some worlds."""
+    tables = {"visits": project.file.tables["visits"], "items": project.file.tables["items"]}
+    worlds = [WorldMaker(tables=tables, random=Random(f"neighbours {number}")).make() for number in range(400)]
+    assert all(world.person and world.sources["visits"].rows for world in worlds)
+
+
 def test_many_rows_a_person_are_noted(project):
     text = TOML.replace("rows_per_person = 3", f"rows_per_person = {MOST_ROWS + 1}")
     (project.folder / "discreet.toml").write_text(text)

@@ -35,7 +35,7 @@ from tiers import size
 
 NODE = Path(playwright.__file__).parent / "driver" / "node"
 RUNNER = Path(__file__).with_name("client.mjs")
-CLIENT = Path(discreet.__file__).parent / "local" / "client" / "discreet-local.js"
+CLIENT = Path(discreet.__file__).parent / "surveys" / "device" / "client" / "discreet-local.js"
 #: Random tapes for each protocol, shared among its randomizers.
 TAPES = size(400, 2_000)
 

@@ -14,8 +14,8 @@ from discreet.answers.affordability import SMALL_QUOTA, largest_question
 from discreet.answers.query_quote import FREE, cost_of
 from discreet.errors import BudgetExceeded, Flag, Message
 from discreet.exact import EPSILON_UNITS
-from discreet.kernel.charge_request import charge_request
 from discreet.kernel.measurement import Measurement
+from discreet.kernel.priced_charge import priced_charge
 from discreet.kernel.project_session import Session
 from discreet.ledger.account import Account
 from discreet.ledger.refusal import charge_refusal
@@ -61,7 +61,7 @@ class StepPurchases:
         Each step's cost is rounded up by itself, as the ledger will: one unit too few would leave the last step unpaid.
         """
         session, version = self.session, self.session.version
-        is_paid = session.ledger.can_resume(charge_request(price, [version], session.asker))
+        is_paid = session.ledger.can_resume(priced_charge(price, [version], session.asker))
         needed = coming if is_paid else (price.event, *coming)
         if not needed:
             return

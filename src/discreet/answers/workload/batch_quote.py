@@ -262,7 +262,10 @@ class _Planning:
             for grid in cut.grids
         ]
         parts = split({number: Fraction(planned.error) for number, planned in enumerate(plans)}, gaussian=not is_pure)
-        grids = tuple(self._priced_grid(plan, left * parts[number], is_pure) for number, plan in enumerate(plans))
+        shares = [Fraction(exact.units_down(left * parts[number], _GRID), _GRID) for number in range(len(plans))]
+        if not all(shares):
+            return None  # statements about other people, which a split batch pays once for all, leave nothing
+        grids = tuple(self._priced_grid(plan, share, is_pure) for plan, share in zip(plans, shares, strict=True))
         singles = tuple(
             PricedGroup(
                 group=place,
@@ -318,7 +321,7 @@ class _Planning:
             planned=planned,
             added=relation,
             most_added=most_added,
-            law=grid_law(planned, most_added, Fraction(exact.units_down(share, _GRID), _GRID), is_pure=is_pure),
+            law=grid_law(planned, most_added, share, is_pure=is_pure),
         )
 
     def _publics(self, number: int) -> Mapping[int, object]:

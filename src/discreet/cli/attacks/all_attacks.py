@@ -10,7 +10,7 @@ import typer
 
 from discreet import __version__
 from discreet.cli import standard_streams, terminal
-from discreet.cli.flags import HERE, Ignored, Json
+from discreet.cli.flags import HERE, Ignored, Json, refuse_unwritable_path
 from discreet.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ def everything(report: Report = None, project: Ignored = HERE, as_json: Json = F
 
 def _folder(report: Path) -> None:
     """Make the folder, or refuse before the work."""
-    from discreet.cli.flags import refuse_unwritable_path
-
     try:
         report.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -37,9 +37,12 @@ def reconstruction(
     refuse_unwritable_plot(plot)
     needs_trait(file, trait, verb="reconstruction")
     from discreet.lab.attacks import reconstruction as lab
-    from discreet.lab.table_reader import read
-    from discreet.lab.worlds.target_places import trait_bits
 
-    bits = None if file is None else trait_bits(read(file), trait or "", value)
+    bits = None
+    if file is not None:
+        from discreet.lab.table_reader import read
+        from discreet.lab.worlds.target_places import trait_bits
+
+        bits = trait_bits(read(file), trait or "", value)
     evidence = lab.attack(bits, people=people, queries=queries, noise=noise, method=method, epsilon=epsilon)
     print_evidence(evidence, plot=plot, as_json=as_json)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet import exact
 from discreet.cli import terminal
 from discreet.cli.evidence_output import Plot, print_evidence, refuse_unwritable_plot
 from discreet.cli.flags import HERE, Ignored, Json
@@ -77,8 +78,6 @@ def synthetic(
 
 def _claimed(epsilon: str | None, delta: str | None) -> tuple[float | None, float]:
     """The guarantee that a synthetic table claims."""
-    from discreet import exact
-
     if epsilon is None:
         if delta is not None:
             raise UsageError("--delta needs --epsilon")

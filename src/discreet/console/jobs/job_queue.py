@@ -24,7 +24,8 @@ from discreet.console.people.clock import Clock, wall_clock
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import NotFound
 from discreet.console.visitor import Visitor
-from discreet.errors import QueryFailed
+from discreet.engines.stop_signal import Stopped
+from discreet.errors import DiscreetError, QueryFailed
 
 if TYPE_CHECKING:
     from discreet.console.settings import Settings
@@ -56,18 +57,36 @@ class JobHalted(QueryFailed):
         self.hint = "send the same form again: the job continues with what was paid"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopTerms:
+    """What it means to stop a job. `note`: for its person, beforehand.
+
+    halted: what its person is told where it had begun. withdrawn: the same where its turn had not come.
+    """
+
+    note: str
+    halted: Callable[[], DiscreetError]
+    withdrawn: Callable[[], DiscreetError]
+
+
+#: Of jobs that charge.
+CHARGING = StopTerms(
+    note="What was charged stays charged. To continue, send the same form again.", halted=JobHalted, withdrawn=Stopped
+)
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class BackgroundJob(Job):
     """One fit or table on its way. `key`: what is wanted, so that the same form finds it again.
 
-    is_stoppable: whether a person may stop it; the making of a version is not left halfway.
+    stop_terms: None where nobody may stop it: erasing somebody is not left halfway.
     """
 
     person: str
     area: str
     words: str
     key: str
-    is_stoppable: bool = True
+    stop_terms: StopTerms | None = CHARGING
     id: str = field(default_factory=lambda: f"w-{secrets.token_hex(8)}")
     _steps: list[tuple[float, str, float]] = field(default_factory=list)
 
@@ -80,7 +99,11 @@ class BackgroundJob(Job):
         """Note how far it is. A job that is to stop stops here."""
         self._steps.append((now, word, share))
         if self.stop.is_requested:
-            raise JobHalted
+            raise (self.stop_terms or CHARGING).halted()
+
+    def withdrawn(self) -> DiscreetError:
+        """Why nothing came of it where it was taken back before its turn."""
+        return (self.stop_terms or CHARGING).withdrawn()
 
     def to_data(self, now: float, *, grid_ms: int) -> dict[str, Any]:
         """What may be told of it now."""
@@ -93,7 +116,9 @@ class BackgroundJob(Job):
             "words": self.words,
             "state": state,
             "stopping": self.stopping,
-            "stoppable": self.is_stoppable,
+            "stoppable": self.stop_terms is not None,
+            "stop_note": "" if self.stop_terms is None else self.stop_terms.note,
+            "too_late": self.stopping and state == self.done,
             "made": self.made,
             "charges": [] if state == "open" else list(self.charges),
             "step": past_steps[-1][1] if past_steps else "",
@@ -122,7 +147,14 @@ class JobQueue(JobRunner[BackgroundJob]):
         return self._pricing_limit.turn(visitor.name)
 
     def start(
-        self, visitor: Visitor, act: Act, *, area: str, words: str, key: str, is_stoppable: bool = True
+        self,
+        visitor: Visitor,
+        act: Act,
+        *,
+        area: str,
+        words: str,
+        key: str,
+        stop_terms: StopTerms | None = CHARGING,
     ) -> BackgroundJob:
         """Begin a work, or find the open one that the same person began for the same."""
         person = visitor.name or ""
@@ -135,7 +167,7 @@ class JobQueue(JobRunner[BackgroundJob]):
                 key=key,
                 began=self.clock(),
                 made=int(self._wall()),
-                is_stoppable=is_stoppable,
+                stop_terms=stop_terms,
             )
 
         def run(job: BackgroundJob) -> str:

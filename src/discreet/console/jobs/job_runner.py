@@ -21,6 +21,7 @@ from discreet.console.jobs.time_grid import at_tick, due, wait_until_due
 from discreet.console.responses import RequestDenied
 from discreet.console.settings import Settings
 from discreet.engines.stop_signal import Stopped, StopSignal, stoppable_by
+from discreet.errors import DiscreetError
 from discreet.ledger.receipts import collect_receipts
 from discreet.timing import hold_entries_until
 
@@ -60,6 +61,10 @@ class Job(ABC):
     @abstractmethod
     def place(self) -> Place:
         """Whose it is, and its key."""
+
+    def withdrawn(self) -> DiscreetError:
+        """Why nothing came of it where it was taken back before its turn."""
+        return Stopped()
 
     @property
     def is_over(self) -> bool:
@@ -189,7 +194,7 @@ class JobRunner(Generic[AnyJob]):
         if job.future is None or not job.future.cancel():
             return False
         job.stop.request()
-        job.run(lambda: _raise(why or Stopped()))
+        job.run(lambda: _raise(why or job.withdrawn()))
         self._end(job)
         return True
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from discreet.console.console_text import console_texts, page_sentence
 from discreet.console.project_handle import ProjectHandle
+from discreet.engines.engine import DeclarationOutcome
+from discreet.engines.stop_signal import is_stop_requested, unstoppable
 from discreet.errors import DiscreetError
 from discreet.project.project import Project
 from discreet.project.version_notes import (
@@ -24,6 +26,7 @@ from discreet.project.version_notes import (
     unknown_change_note,
 )
 from discreet.schema.address import engine_kind
+from discreet.schema.schema import Table
 
 #: Tables whose newest report is kept.
 MOST_KEPT = 200
@@ -81,12 +84,32 @@ def owner_reports_of(handle: ProjectHandle) -> OwnerReports:
     return handle.singleton(OwnerReports, OwnerReports)
 
 
+#: Beside the report of a version that somebody wished to stop.
+_TOO_LATE = "The stop came too late: this version was already being entered, so it is in use."
+
+
 def refresh_report(project: Project, name: str, *, force: bool = False) -> OwnerReport:
     """Make a new version of a table where anything has changed, and say what came of it."""
     table = project.table(name)
     is_unknown = not force and project.is_up_to_date(name) is None
     version, making = project.refresh(name, force=force)
-    notes = [*project.warnings(name), *(edited_warning(places, name) for places in project.edited_places(name))]
+    notes = [_TOO_LATE] if making is not None and is_stop_requested() else []
+    with unstoppable():  # the version stands
+        return _refreshed_report(project, table, version, making, notes, is_unknown=is_unknown)
+
+
+def _refreshed_report(
+    project: Project,
+    table: Table,
+    version: int,
+    making: DeclarationOutcome | None,
+    notes: list[str],
+    *,
+    is_unknown: bool,
+) -> OwnerReport:
+    """What came of a refresh."""
+    name = table.name
+    notes += [*project.warnings(name), *(edited_warning(places, name) for places in project.edited_places(name))]
     if making is None:
         lines = [
             f"Nothing has changed, so no new version was made; the newest is version {version}.",
@@ -116,8 +139,9 @@ def refresh_report(project: Project, name: str, *, force: bool = False) -> Owner
 
 
 def forget_report(project: Project, name: str, person: tuple[str, ...]) -> OwnerReport:
-    """Erase a person, and say from what."""
-    data, text = forget_output(project.forget(name, person))
+    """Erase a person, and say from what. It is not left halfway where the server ends."""
+    with unstoppable():
+        data, text = forget_output(project.forget(name, person))
     return OwnerReport(
         table=project.table(name).name,
         title="A person was erased",

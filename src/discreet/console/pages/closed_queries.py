@@ -12,11 +12,13 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.region import Region
-from discreet.answers.query_quote import quote
+from discreet.answers.query_quote import QueryQuote, quote
 from discreet.console.jobs.query_request import QueryRequest
+from discreet.console.pages.column_precision import at_column_precision
 from discreet.console.pages.home import shorten
 from discreet.console.pages.query_drafts import QueryDraft
 from discreet.errors import DiscreetError
+from discreet.kernel.version import Version
 from discreet.ledger.records import PlannedCharge
 from discreet.project.project import Project
 from discreet.project.question import wish_of
@@ -52,22 +54,29 @@ def closed_by(
     left: the epsilon that remains after it. What costs no more is not looked at: it fits by plain addition.
     """
     first = _planned(query_request, project)
-    priced = (_draft(project, query_request, name, draft) for name, draft in drafts if _is_dear(draft, left))
+    priced = (_draft(project, query_request, name, draft, left=left) for name, draft in drafts)
     models = _models(project, first.population, analyst=analyst, left=left)
     later = [each for each in (*priced, *models) if each is not None and each.charge.population == first.population]
     if not later:
         return []
-    closed = project.ledger.closed_by(first, [each.charge for each in later])
+    guarantee = project.guarantee(first.table)
+    closed = project.ledger.closed_by(first, [each.charge for each in later], guarantee=guarantee)
     return [each.data() for each, is_closed in zip(later, closed, strict=True) if is_closed]
 
 
-def _planned(query_request: QueryRequest, project: Project) -> PlannedCharge:
+def _quoted(query_request: QueryRequest, project: Project) -> tuple[QueryQuote, Version]:
     query = project.sql(query_request.text).query
     version = project.peek_version(query.table)
     numbers = query_request.epsilon, query_request.within, query_request.confidence, query_request.delta
-    quoted = quote(
-        query, wish_of(*numbers), version=version, guarantee=project.guarantee(query.table), ledger=project.ledger
-    )
+    wish, guarantee = wish_of(*numbers), project.guarantee(query.table)
+    return quote(query, wish, version=version, guarantee=guarantee, ledger=project.ledger), version
+
+
+def _planned(query_request: QueryRequest, project: Project) -> PlannedCharge:
+    return _charge(*_quoted(query_request, project))
+
+
+def _charge(quoted: QueryQuote, version: Version) -> PlannedCharge:
     return PlannedCharge(
         population=version.population,
         table=version.table,
@@ -77,25 +86,28 @@ def _planned(query_request: QueryRequest, project: Project) -> PlannedCharge:
     )
 
 
-def _is_dear(draft: QueryDraft, left: float) -> bool:
-    """Whether a draft costs more than what is left. One with a width costs what it costs, and is not looked at."""
-    try:
-        return draft.by == "epsilon" and exact.number(draft.epsilon, name="epsilon") > Fraction(left)
-    except DiscreetError:
-        return False
-
-
-def _draft(project: Project, query_request: QueryRequest, name: str, draft: QueryDraft) -> LaterCharge | None:
-    """A draft as a charge; None where it is the query itself, no query, free, or helped by earlier answers."""
+def _draft(
+    project: Project, query_request: QueryRequest, name: str, draft: QueryDraft, *, left: float
+) -> LaterCharge | None:
+    """A draft as a charge; None where it is the query itself, no query, free, helped by earlier answers, or no dearer
+    than what is left. A width costs what it is priced at; where that is known only when steps are drawn, it is none.
+    """
     try:
         other = draft.to_query_request()
         if other.kind != "query" or other.text == query_request.text:
             return None
+        if other.epsilon is not None and exact.number(other.epsilon, name="epsilon") <= Fraction(left):
+            return None
+        other = at_column_precision(other, draft.column, project)
+        quoted, version = _quoted(other, project)
+        if quoted.price.epsilon <= Fraction(left):
+            return None
         data = other.explain(project).data
         if data["stored"] is not None or data["told"] is not None or data["already_charged"]:
             return None
-        words = f"your draft \u201c{shorten(draft.sql)}\u201d, epsilon {draft.epsilon}"
-        return LaterCharge(words=words, to=f"/ask/draft/{quote_path(name, safe='')}", charge=_planned(other, project))
+        epsilon = draft.epsilon if draft.by == "epsilon" else exact.show(quoted.price.epsilon, up=True)
+        words = f"your draft \u201c{shorten(draft.sql)}\u201d, epsilon {epsilon}"
+        return LaterCharge(words=words, to=f"/ask/draft/{quote_path(name, safe='')}", charge=_charge(quoted, version))
     except DiscreetError:
         return None
 

@@ -51,8 +51,8 @@ def routes(area: str, *, role: Role = "analyst") -> tuple[Route, ...]:
 
 def check_stoppable(job: BackgroundJob) -> None:
     """Refuse to stop what must not be left halfway."""
-    if not job.is_stoppable:
-        raise RequestDenied("This job cannot be stopped: a version is made as a whole.", status=409)
+    if job.stop_terms is None:
+        raise RequestDenied("This job cannot be stopped: an erasure must not be left halfway.", status=409)
 
 
 def charged_json(project: Project, ids: Sequence[str]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _background_line(context: RequestContext, job: BackgroundJob, progress: dict
             "step": progress["step"],
             "share": progress["share"],
             "stopping": job.stopping,
-            "stoppable": job.is_stoppable,
+            "stoppable": progress["stoppable"],
             "to": progress["to"],
             "page": f"/{job.area}/underway/{job.id}",
         },
@@ -142,6 +142,7 @@ def _line(
     return {
         **usual,
         **facts,
+        "too_late": facts.get("stopping", False) and _STATES.get(state, state) == "done",
         "state": _STATES.get(state, state),
         "made": iso_time(made),
         "charged": charged,

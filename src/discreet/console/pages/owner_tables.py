@@ -12,7 +12,7 @@ from discreet.accounting.guarantee import large_limit_sentence
 from discreet.console import forms, public_facts, uploads
 from discreet.console.console_text import page_sentence
 from discreet.console.file_change import FileChange, owner_acts_of
-from discreet.console.jobs.job_queue import Progress, job_queue_of
+from discreet.console.jobs.job_queue import Progress, StopTerms, job_queue_of
 from discreet.console.jobs.owner_reports import (
     OwnerReport,
     failed_report,
@@ -25,6 +25,7 @@ from discreet.console.project_handle import ProjectHandle
 from discreet.console.request_context import RequestContext
 from discreet.console.responses import HandlerResponse, NotFound, Page, PageTable, Redirect
 from discreet.console.routes import Route
+from discreet.engines.stop_signal import MakingStopped
 from discreet.errors import DiscreetError, UsageError
 from discreet.project.budget import budget_of, raised_limit
 from discreet.project.project import Project
@@ -35,6 +36,9 @@ from discreet.schema.schema import Table
 from discreet.schema.toml_edit import text_with, text_without_table
 
 AREA = "admin/tables"
+
+#: What a person who may stop the making of a version is told beforehand.
+_REFRESH_NOTE = "Nothing is charged, and the version in use stays in use until the new one is complete."
 
 
 def listing(context: RequestContext) -> HandlerResponse:
@@ -157,6 +161,10 @@ def refresh(context: RequestContext) -> HandlerResponse:
 
 def start_refresh(context: RequestContext, name: str, *, force: bool = False) -> Redirect:
     """The job that makes a version, and where to go next."""
+
+    def stopped() -> DiscreetError:
+        return context.handle.project.versions.stopped(name)
+
     return _start(
         context,
         name,
@@ -164,24 +172,36 @@ def start_refresh(context: RequestContext, name: str, *, force: bool = False) ->
         words=f"a new version of {name}",
         key=f"refresh {name} {force}",
         failed="No version was made",
+        stop_terms=StopTerms(note=_REFRESH_NOTE, halted=stopped, withdrawn=stopped),
     )
 
 
 def _start(
-    context: RequestContext, name: str, act: Callable[[Project], OwnerReport], *, words: str, key: str, failed: str
+    context: RequestContext,
+    name: str,
+    act: Callable[[Project], OwnerReport],
+    *,
+    words: str,
+    key: str,
+    failed: str,
+    stop_terms: StopTerms | None = None,
 ) -> Redirect:
+    """A job, and where to go next."""
     handle, queue = context.handle, job_queue_of(context)
 
     def run(tell: Progress) -> str:
         tell("reading", 0.0)
         try:
             report = act(handle.project.reread())
+        except MakingStopped as problem:
+            owner_reports_of(handle).keep(failed_report(name, problem, title="Stopped"))
+            raise
         except DiscreetError as problem:  # told on the table's page, beside what can be done about it
             report = failed_report(name, problem, title=failed)
         owner_reports_of(handle).keep(report)
         return f"{table_path(name)}#report"
 
-    job = queue.start(context.visitor, run, area=AREA, words=words, key=key, is_stoppable=False)
+    job = queue.start(context.visitor, run, area=AREA, words=words, key=key, stop_terms=stop_terms)
     return Redirect(to=queue.next_path(job))
 
 

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet import exact
+from discreet.bundle import card_yaml
+from discreet.bundle.about import NOT_STATED, About
 from discreet.console import forms
 from discreet.console.jobs.job_queue import job_queue_of
 from discreet.console.jobs.survey_host import survey_host_of
 from discreet.console.pages import survey_protocols
 from discreet.console.request_context import RequestContext
-from discreet.console.responses import HandlerResponse, Page, PageTable, Redirect
+from discreet.console.responses import Download, HandlerResponse, Page, PageTable, Redirect
 from discreet.console.routes import Route
 from discreet.errors import DiscreetError, UsageError
 from discreet.present.cell_text import DASH, percent
@@ -28,6 +30,7 @@ from discreet.surveys.collector.randomizer_design import (
     design_randomizer,
 )
 from discreet.surveys.collector.results import takes_words
+from discreet.surveys.collector.survey_card import card_of_survey
 from discreet.surveys.collector.survey_definition import MINIMUM, WEAK_EPSILON, Survey
 from discreet.surveys.protocols.collection_periods import (
     DEFAULT_PERIODS,
@@ -376,6 +379,20 @@ def sheet(context: RequestContext) -> HandlerResponse:
     return Page(template="survey_sheet.html", data=_survey_facts(context, survey))
 
 
+def card(context: RequestContext) -> HandlerResponse:
+    """The survey's card, as `survey card` writes it: what a device loses and who is trusted."""
+    survey = survey_host_of(context.handle).find(context.params["survey"])
+    about = About().completed(name=survey.question, curators=(survey.asker,) if survey.asker else ())
+    shown = card_of_survey(
+        survey,
+        product=about.product(data_product_type="Summary statistics", day=survey.created[:10]),
+        resources=about.resources,
+        justification=NOT_STATED,
+    )
+    content = card_yaml.write(shown).encode()
+    return Download(content=content, media_type="application/yaml", name=f"card-{survey.id}.yaml")
+
+
 ROUTES = (
     Route(method="GET", path="/survey", handler=listing, role="analyst"),
     Route(method="GET", path="/survey/new", handler=form, role="owner"),
@@ -383,5 +400,6 @@ ROUTES = (
     Route(method="POST", path="/survey/{survey}/close", handler=close, role="owner"),
     Route(method="POST", path="/survey/{survey}/tokens", handler=tokens, role="owner"),
     Route(method="GET", path="/survey/{survey}/sheet", handler=sheet, role="analyst"),
+    Route(method="GET", path="/survey/{survey}/card", handler=card, role="analyst"),
     Route(method="GET", path="/survey/{survey}", handler=show, role="analyst"),
 )

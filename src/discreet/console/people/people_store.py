@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.console.people.store_connection import CONSOLE_FILE, StoreConnection
+from discreet.console.people.store_connection import CONSOLE_FILE, WAIT_S, StoreConnection
 from discreet.console.people.store_schema import SCHEMA, VERSION
 from discreet.storage.sqlite_file import make_file, refuse_network, sqlite_faults
 
@@ -56,6 +56,22 @@ class PeopleStore:
                 raise
             finally:
                 self._own.connection = None
+
+    @contextmanager
+    def forgetting(self) -> Iterator[sqlite3.Connection]:
+        """The same for what a person deletes: after it the file and its log hold nothing of it.
+
+        Where another process reads at this moment, its log goes when SQLite next writes it anew.
+        """
+        with self.writing() as connection:
+            yield connection
+        with self._writer.lock, sqlite_faults(CONSOLE_FILE):
+            connection = self._writer.open()
+            connection.execute("PRAGMA busy_timeout = 0")  # whoever deletes does not wait for who reads
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(WAIT_S * 1000)}")
 
     def close(self) -> None:
         """Let go of the file. The next use opens it again."""

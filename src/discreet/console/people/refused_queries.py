@@ -74,5 +74,5 @@ class RefusedQueries:
 
     def forget(self, person: Person) -> int:
         """Forget all of a person's; says how many."""
-        with self._store.writing() as connection:
+        with self._store.forgetting() as connection:
             return connection.execute("DELETE FROM refused_queries WHERE person = ?", (person.number,)).rowcount

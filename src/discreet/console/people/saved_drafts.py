@@ -58,5 +58,5 @@ class SavedDrafts:
 
     def forget(self, person: Person) -> int:
         """Forget all of a person's; says how many."""
-        with self._store.writing() as connection:
+        with self._store.forgetting() as connection:
             return connection.execute("DELETE FROM saved_drafts WHERE person = ?", (person.number,)).rowcount

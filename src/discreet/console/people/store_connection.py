@@ -26,6 +26,7 @@ CONSOLE_FILE = SqliteUse(
     loss="what people did in the console could be lost",
     failed="the console's file cannot be used right now ({code})",
     unusable="the console's file cannot be used ({code})",
+    settings=(("secure_delete", "ON", 1),),  # what is deleted is overwritten: drafts are their author's alone
 )
 
 

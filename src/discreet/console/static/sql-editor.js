@@ -36,13 +36,14 @@ const put = (text) => (view, completion, from, to) => {
   view.dispatch(cm.insertCompletionText(view.state, text, from, end));
 };
 
+/** `words`: gives the words of the moment, so that learning more of them leaves an open list as it is. */
 const complete = (words) => (context) => {
   if (context.view && !context.view.hasFocus) return null; // somebody has gone on to another field meanwhile
   const typed = context.matchBefore(/['"]?[\p{L}\p{N}_]*/u);
   if (!typed || (typed.from === typed.to && !context.explicit)) return null;
   const start = typed.text.replace(/^['"]/, "").toLowerCase();
   const isText = typed.text.startsWith("'");
-  const options = words.filter((each) => each.label.toLowerCase().startsWith(start) && each.label.toLowerCase() !== start
+  const options = words().filter((each) => each.label.toLowerCase().startsWith(start) && each.label.toLowerCase() !== start
     && (!isText || each.type === "value"));
   return options.length ? { from: typed.from, options, filter: false } : null;
 };
@@ -93,9 +94,7 @@ const typedOver = cm.EditorView.domEventHandlers({
  * What it gives has the methods of a text box that the page needs.
  */
 export function openEditor({ box, label, describedBy, changed, run }) {
-  const completion = new cm.Compartment();
-  const offered = (words) => cm.autocompletion({ override: [complete(words)], icons: false, maxRenderedOptions: 40, selectOnOpen: false,
-    interactionDelay: 0 });
+  let words = wordsOf({ tables: [], functions: [] });
   let quiet = false;
   const keys = [
     { key: "Mod-Enter", run: () => { run(); return true; } },
@@ -111,7 +110,7 @@ export function openEditor({ box, label, describedBy, changed, run }) {
         cm.EditorView.lineWrapping, typedOver, cm.EditorState.phrases.of({ Completions: "Suggestions" }),
         cm.sql({ dialect: cm.SQLDialect.define({ keywords: KEYWORDS, builtin: "", types: "date timestamp interval" }) }).language,
         cm.syntaxHighlighting(cm.classHighlighter),
-        completion.of(offered(wordsOf({ tables: [], functions: [] }))),
+        cm.autocompletion({ override: [complete(() => words)], icons: false, maxRenderedOptions: 40, selectOnOpen: false, interactionDelay: 0 }),
         cm.keymap.of([...keys, ...cm.closeBracketsKeymap, ...cm.completionKeymap, ...cm.historyKeymap, ...cm.defaultKeymap]),
         cm.EditorView.contentAttributes.of({ "aria-labelledby": label.id, "aria-describedby": describedBy, "aria-multiline": "true",
           autocapitalize: "off", spellcheck: "false" }),
@@ -157,6 +156,6 @@ export function openEditor({ box, label, describedBy, changed, run }) {
     },
     /** Underlines what a refusal is about. */
     point: (from, to) => view.dispatch({ effects: point.of({ from, to }) }),
-    learn: (told) => view.dispatch({ effects: completion.reconfigure(offered(wordsOf(told))) }),
+    learn: (vocabulary) => { words = wordsOf(vocabulary); },
   };
 }

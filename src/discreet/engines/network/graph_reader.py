@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
@@ -72,9 +75,6 @@ def _graph_of_ends(file: Path, *, directed: bool, traits: ExactTraits | None) ->
 
 def read_traits(persons: Path, column: str) -> ExactTraits:
     """What the declared table of persons in a file says of each of them in a column."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     rows = pq.read_table(persons, columns=[column, PERSON], partitioning=None)
     beside = pq.read_table(persons_file(persons), columns=["number", "tag"], partitioning=None)
     with_value = rows.filter(rows.column(column).is_valid())
@@ -91,9 +91,6 @@ def _traits(file: Path, traits: ExactTraits, *, most: int) -> Numbers:
 
     Guarantee: it depends, for each person, on their own row of the other table alone.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     ours = pq.read_table(persons_file(file), columns=["number", "tag"], partitioning=None)
     places = pa.compute.index_in(ours.column("tag").cast(pa.binary()), value_set=traits.exact_tags)
     own, there = _integers(ours.column("number")), np.asarray(places.is_valid())
@@ -122,9 +119,6 @@ def _graph_of_rows(columns: list[Any], *, directed: bool, nodes: Sequence[Value]
 
 def _labelled_graph(columns: list[Any], *, directed: bool, nodes: Sequence[Value] | None) -> ExactGraph:
     """The same graph, and what its rows say of both ends of each edge."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kept = pc.and_(*(pc.is_valid(column) for column in columns[:2]))
     columns = [column.filter(kept) for column in columns]
     if nodes is None:
@@ -156,16 +150,12 @@ def _labelled_graph(columns: list[Any], *, directed: bool, nodes: Sequence[Value
 
 
 def _columns(file: Path, names: tuple[str, ...]) -> list[Any]:
-    import pyarrow.parquet as pq
-
     edge_table = pq.read_table(file, columns=list(dict.fromkeys(names)), partitioning=None)
     return [edge_table.column(name) for name in names]
 
 
 def _whole(columns: list[Any]) -> list[Any]:
     """Two columns without the rows in which one of them is NULL."""
-    import pyarrow.compute as pc
-
     if columns[0].type != columns[1].type and "string" in (str(columns[0].type), str(columns[1].type)):
         raise ValueError("the two ends must have the same type")
     if not any(column.null_count for column in columns):
@@ -176,9 +166,6 @@ def _whole(columns: list[Any]) -> list[Any]:
 
 def _coded(columns: list[Any]) -> tuple[Numbers, Numbers]:
     """Two columns as whole numbers, equal and in the same order where their values are; texts bytewise."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_string(columns[0].type):
         return _integers(columns[0]), _integers(columns[1])
     both = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
@@ -192,9 +179,6 @@ def _coded(columns: list[Any]) -> tuple[Numbers, Numbers]:
 
 def _places(column: Any, nodes: Sequence[Value]) -> Numbers:
     """Which of the nodes each value is; -1 where it is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if not pa.types.is_string(column.type) and (table := _table(nodes)) is not None:
         return _looked_up(_integers(column), *table)
     of = column.type if pa.types.is_string(column.type) else pa.int64()

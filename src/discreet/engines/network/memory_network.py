@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from discreet.accounting.region import Value
@@ -25,9 +27,6 @@ from discreet.engines.table_file import FROM, PERSON, TO, arrow_schema, new_pair
 
 def declare_network(ownership: Ownership, *, folder: Path, target: Path) -> DeclarationOutcome:
     """Make the declared table and its side file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     source = sources.find_tables([ownership.table], folder=folder)[0]
     directed = ownership.schema.directed
     with new_pair(target) as (stream, beside), source.ensure_unchanged():
@@ -77,8 +76,6 @@ def read_graph(
     labels: tuple[str, str] | None = None,
 ) -> ExactGraph:
     """The graph of a declared table: of its ends where it has them, else of two columns of its rows."""
-    import pyarrow.parquet as pq
-
     if ends is None and nodes is not None:
         raise ValueError("the nodes of a table with ends are the persons who have an edge")
     if ends is not None and labels is not None:
@@ -132,9 +129,6 @@ def _labelled_graph(
 
 def read_traits(persons: Path, column: str) -> ExactTraits:
     """What a table with one row for each person says of those who have a value."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(persons)).to_pylist()}
     codes = {
         tags[row[PERSON]]: row[column]
@@ -146,8 +140,6 @@ def read_traits(persons: Path, column: str) -> ExactTraits:
 
 def _traits(file: Path, traits: ExactTraits, *, numbers: Sequence[Any]) -> NDArray[np.int64]:
     """The code of each number of a person, -1 for those who have no row or no value in the other table."""
-    import pyarrow.parquet as pq
-
     tags = {row["number"]: row["tag"] for row in pq.read_table(persons_file(file)).to_pylist()}
     codes = dict(zip(traits.exact_tags.to_pylist(), traits.exact_codes.tolist(), strict=True))
     return np.array([codes.get(tags[number], -1) for number in numbers], dtype=np.int64)

@@ -33,6 +33,7 @@ from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.network_size import check_size
 from discreet.engines.ownership import Ownership
 from discreet.engines.parquet_writer import ROWS_AT_ONCE, write_parquet
+from discreet.engines.stop_signal import check_stop, until_stopped
 from discreet.engines.table_file import FROM, TO, arrow_schema, new_pair, persons_schema
 from discreet.errors import UsageError
 from discreet.sql.dialect import identifier
@@ -64,6 +65,7 @@ def keep_network(
             network.receive(rows)
             return network.make(*pair)
         except (duckdb.Error, pa.ArrowException, OSError):
+            check_stop()
             raise UsageError(
                 f"the network of {ownership.table.source} could not be written",
                 hint="check that there is enough disk space and memory beside discreet.toml",
@@ -83,6 +85,7 @@ class _NetworkTable:
             "CREATE TEMP TABLE forgotten AS SELECT unnest($1::BLOB[]) AS tag", [list(self.ownership.forgotten)]
         )
         self.number()
+        check_stop()
         self.join()
         making = self.making()
         check_size(making.exact_rows, table=self.ownership.table.name)
@@ -105,7 +108,7 @@ class _NetworkTable:
     def receive(self, rows: Iterable[Any]) -> None:
         """The same of rows that arrive."""
         self.cursor.execute("CREATE TEMP TABLE source_edges (first VARCHAR, second VARCHAR)")
-        for batch in rows:
+        for batch in until_stopped(rows):
             self.cursor.register("arrived", pa.Table.from_batches([batch]))
             self.cursor.execute("INSERT INTO source_edges SELECT * FROM arrived")
             self.cursor.unregister("arrived")
@@ -169,7 +172,7 @@ class _NetworkTable:
               ) GROUP BY number
             ) JOIN persons USING (number)"""
         with pq.ParquetWriter(stream, persons_schema(), use_dictionary=["rows"]) as writer:
-            for batch in self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE):
+            for batch in until_stopped(self.cursor.sql(sql).to_arrow_reader(ROWS_AT_ONCE)):
                 writer.write_batch(batch.cast(persons_schema()))
 
     def write(self, stream: BinaryIO) -> None:
@@ -182,7 +185,8 @@ class _NetworkTable:
             params={"secret": edges_secret(self.ownership.key)},
         )
         schema: Any = arrow_schema(self.ownership.schema)
-        write_parquet((batch.cast(schema) for batch in edges.to_arrow_reader(ROWS_AT_ONCE)), schema, stream)
+        batches = until_stopped(edges.to_arrow_reader(ROWS_AT_ONCE))
+        write_parquet((batch.cast(schema) for batch in batches), schema, stream)
 
     @property
     def directed(self) -> bool:

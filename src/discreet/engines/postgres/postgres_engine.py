@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting.region import Region, Value
+from discreet.engines import stop_signal
 from discreet.engines.dense_cells import dense_cells
 from discreet.engines.engine import (
     CodedRows,
@@ -121,12 +122,16 @@ class PostgresEngine:
                 chain = [sources.find(session, one.source) for one in steps]
             relations.prepare(session)
             try:
-                with session.transaction(read_only=False, deadline_s=None, locks=_locks(chain)):
+                with (
+                    session.transaction(read_only=False, deadline_s=None, locks=_locks(chain)),
+                    session.interruptible(),
+                ):
                     _check_unchanged(session, chain)
                     made = making.declare(session, schema, ownership, chain, target=relation)
             except BaseException:
                 if session.connection.broken:  # perhaps while it was committed: nobody may know the table, so it goes
-                    quietly(lambda: self.drop(relation))
+                    with stop_signal.unstoppable():
+                        quietly(lambda: self.drop(relation))
                 raise
             made_tables = [relation] if ownership is None else [relation, relations.side_table(relation)]
             quietly(lambda: relations.vacuum(session, made_tables))
@@ -289,6 +294,7 @@ class PostgresEngine:
             self._sessions.session() as session,
             translate_errors(table.source),
             session.transaction(read_only=True, deadline_s=None, locks=_locks([source])),
+            session.interruptible(),
         ):
             _check_unchanged(session, [source])
             yield from end_rows(session, source, table)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.engines.missing_values import declared_marks
 from discreet.engines.network.arrow_ends import end_batch
@@ -29,8 +30,6 @@ def end_rows(session: PostgresSession, source: PostgresSource, table: Table) -> 
 
 def read_traits(session: PostgresSession, table: PostgresTable, column: str, *, deadline_s: float) -> ExactTraits:
     """The tags of those who have a value, and its code."""
-    import pyarrow as pa
-
     names = [qualified_name(each) for each in (table, side_table(table))]
     code = f"own.{identifier(column)}"
     met = f"person.number = own.{identifier(PERSON)}"

@@ -16,7 +16,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import deadline, stop_signal
@@ -174,10 +174,14 @@ class PostgresSession:
         timer.daemon = True
         timer.start()
         try:
-            with stop_signal.interrupting(self._stop):
+            with self.interruptible():
                 yield
         finally:
             timer.cancel()
+
+    def interruptible(self) -> AbstractContextManager[None]:
+        """What the server does inside a transaction is stopped where this thread's stop is pulled; its end is not."""
+        return stop_signal.interrupting(self._stop)
 
     def _stop(self) -> None:
         """Stop what the server does, and cut the connection: a cancel that comes late must find no other question."""

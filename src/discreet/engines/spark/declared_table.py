@@ -26,6 +26,7 @@ from discreet.engines.spark.lake import LakeManifest, LakeTable
 from discreet.engines.spark.session import SparkSession
 from discreet.engines.spark.spark_source import SparkSource
 from discreet.engines.spark.value_kinds import WIDE, SparkKind
+from discreet.engines.stop_signal import check_stop
 from discreet.engines.table_file import check_declarable
 from discreet.errors import DiscreetError, SchemaError, UsageError
 from discreet.schema.column import CategoryColumn, Column, MomentColumn, NumberColumn, type_name
@@ -189,6 +190,7 @@ def translate_spark_errors(source: SparkSource) -> Iterator[None]:
     except DiscreetError:
         raise
     except Exception:
+        check_stop()
         raise UsageError(
             f"Spark could not make the declared table of {source.shown}",
             hint="check that every file is complete, that every executor sees it, and that there is enough disk space "

@@ -103,9 +103,14 @@ class LakeTable:
         return self.part(part.folder) == part
 
     def part(self, folder: str) -> LakePart:
-        """A folder of the table as it lies there now."""
+        """A folder of the table as it lies there now, by the files that lie in it themselves.
+
+        Below it may lie files of the same names: a task that ran twice, and lost, writes into `_temporary` until it is
+        ended, also after the others' files were taken over and that folder was removed.
+        """
         entries = self.store.files(f"{self.folder}/{folder}")
-        named = [(entry.path.rsplit("/", 1)[-1], entry.size) for entry in entries]
+        placed = [(entry.path.rsplit("/", 2), entry.size) for entry in entries]
+        named = [(names[-1], size) for names, size in placed if names[-2] == folder]
         return LakePart(folder=folder, files=tuple(pair for pair in named if not pair[0].startswith(("_", "."))))
 
     @contextmanager

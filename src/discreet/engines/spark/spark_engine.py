@@ -165,9 +165,11 @@ class SparkEngine:
         with _MAKING:
             self._check_executors()
             self._check_folder_shared(lake)
-            if ownership is None:
-                return declare(self.session(), table.schema, chain[0], target=lake)
-            return declare_persons(self.session(), ownership, chain, target=lake)
+            spark_session, mark = self.session(), _new_mark()
+            with tag_jobs(spark_session, mark), stop_signal.interrupting(lambda: interrupt(spark_session, mark)):
+                if ownership is None:
+                    return declare(spark_session, table.schema, chain[0], target=lake)
+                return declare_persons(spark_session, ownership, chain, target=lake)
 
     def ready(self, tables: TableLocations) -> None:
         """Refuse where a declared table is not whole in the lake, or no Spark answers. Reads no row."""
@@ -391,7 +393,7 @@ class SparkEngine:
     @contextmanager
     def _deadline(self, spark_session: SparkSession) -> Iterator[None]:
         """Jobs of this thread are cancelled when their time is over. Planning cannot be; what it leads to is."""
-        mark, ended, note = f"discreet-{os.getpid()}-{next(_numbers)}", threading.Event(), deadline.expiry_callback()
+        mark, ended, note = _new_mark(), threading.Event(), deadline.expiry_callback()
 
         def watch() -> None:
             if ended.wait(self._deadline_s):
@@ -413,6 +415,11 @@ class SparkEngine:
             finally:
                 ended.set()
                 last.cancel()
+
+
+def _new_mark() -> str:
+    """A mark of its own for jobs that are interrupted together."""
+    return f"discreet-{os.getpid()}-{next(_numbers)}"
 
 
 def _only(place: TableLocation) -> TableLocations:

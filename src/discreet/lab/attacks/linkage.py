@@ -14,6 +14,8 @@ from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.attacks.table_match import TableMatch, count_codes, join_names, look_up_counts, match_tables
 from discreet.lab.evidence import Evidence, clopper_pearson, percent
@@ -239,8 +241,6 @@ def demo(*, on: Sequence[str] = STATE, find: bool = False) -> Evidence:
 
 def _governor(state: GeneratedState) -> tuple[str, dict[str, Any]]:
     """How the governor is found, by what every newspaper knows of him; and how many are alone with these values."""
-    import pyarrow.compute as pc
-
     steps = ("birth", "sex", "zip")
     voters, stays = state.voters, state.hospital
     him = voters.filter(pc.equal(voters["person"], state.governor)).to_pylist()[0]

@@ -13,6 +13,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.lab.attacks.protected_release import (
@@ -28,8 +30,6 @@ from discreet.lab.evidence import Evidence, percent
 from discreet.lab.worlds import wards
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from discreet.lab.attacks.rating_records import RatingRecords
 
 Integers = NDArray[np.int64]
@@ -152,8 +152,6 @@ def intersection() -> Evidence:
     from discreet.lab.attacks import intersection as lab
 
     def attack() -> ProtectedOutcome:
-        import pyarrow as pa
-
         first, second, both = wards.hospitals(both=2_000)
         left_out = 1_000
         both = _with_age_group(both, 5)
@@ -228,15 +226,11 @@ def _left_over(possible: Flags, exact_value: Integers, most: int) -> Flags:
 
 
 def _mask(flags: Flags) -> Any:
-    import pyarrow as pa
-
     return pa.array(flags)
 
 
 def _with_age_group(people: pa.Table, years: int) -> pa.Table:
     """The table with ages in groups of so many years."""
-    import pyarrow as pa
-
     ages = people["age"].to_numpy() // years * years
     return people.append_column("ages", pa.array(ages).cast(pa.string()))
 
@@ -251,9 +245,6 @@ def _ward_domains(people: pa.Table, years: int) -> dict[str, Any]:
 
 
 def _with_decade(people: pa.Table) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     years = pc.year(people["birth"]).to_numpy() // 10 * 10
     return people.append_column("decade", pa.array(years).cast(pa.string()))
 
@@ -305,8 +296,6 @@ def _invent_records(service: RatingRecords, inside: Flags) -> RatingRecords:
     Because: of each user at most MOST_RATINGS ratings are counted, so that the counts change by that many in all, and
         the noise has that scale over epsilon. Which films exist is public.
     """
-    import pyarrow as pa
-
     from discreet.lab.attacks.rating_records import index_ratings
     from discreet.mechanisms.bits import system
     from discreet.mechanisms.laplace import DiscreteLaplace

@@ -14,17 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
 from numpy.typing import NDArray
 
+import discreet
 from discreet import exact
 from discreet.lab.evidence import DOUBT, clopper_pearson, percent
 from discreet.ledger.filesystem import use_state_folder
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Counts = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -84,10 +85,6 @@ def noisy_counts(table: pa.Table, domains: Mapping[str, Sequence[str]], *, epsil
     Because: a project in a temporary folder answers the one question, with this as its whole budget. The values are
         declared, not read from the table.
     """
-    import pyarrow.parquet
-
-    import discreet
-
     names = ", ".join(domains)
     with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "project"
@@ -120,9 +117,6 @@ def _declaration(domains: Mapping[str, Sequence[str]], epsilon: Fraction) -> str
 
 def codes_of(table: pa.Table, domains: Mapping[str, Sequence[str]]) -> tuple[Counts, ...]:
     """The place of each row's value in the domain of each column, to look up its cell."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return tuple(
         pc.index_in(table[name], value_set=pa.array(list(values))).to_numpy().astype(np.int64)
         for name, values in domains.items()

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.table_reader import select_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -116,9 +115,6 @@ def read_auxiliary(
     records: RatingRecords, about: pa.Table, names: Sequence[str] = COLUMNS, *, of: str = "the table"
 ) -> tuple[list[Any], list[AuxiliaryInformation]]:
     """What a table says of each person in it; items that nobody in the records rated say nothing and are left out."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     _check_columns(names)
     chosen = select_columns(about, names, of=of)
     people, person_names = _codes(chosen[names[0]], names[0], of)
@@ -150,8 +146,6 @@ def _check_columns(names: Sequence[str]) -> None:
 
 def _codes(column: Any, name: str, of: str) -> tuple[Integers, Any]:
     """A column as numbers from 0, and what they stand for."""
-    import pyarrow as pa
-
     if column.null_count:
         raise UsageError(f"{of}: {name!r} is missing in {column.null_count:,} rows", hint="remove those rows")
     coded = pa.concat_arrays(column.chunks).dictionary_encode()
@@ -160,8 +154,6 @@ def _codes(column: Any, name: str, of: str) -> tuple[Integers, Any]:
 
 def _numbers(column: Any, name: str, of: str) -> Floats:
     """A column of numbers, or of dates as days; what is missing is infinitely far from everything."""
-    import pyarrow as pa
-
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.date32(), safe=False)
     kind = column.type

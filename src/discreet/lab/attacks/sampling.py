@@ -11,18 +11,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.errors import Command, Flag, Message, UsageError
 from discreet.lab.attacks.table_match import TableMatch, count_codes, join_names, look_up_counts, match_tables
 from discreet.lab.evidence import Evidence, clopper_pearson, percent
 from discreet.lab.phrases import count_phrase
 from discreet.lab.pictures import bars
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +41,6 @@ class SampleExposure:
 
 def draw_sample(population: pa.Table, share: float, *, seed: int | None = None) -> pa.Table:
     """Draw a random sample of rows, as a publisher does. It protects nobody, so `seed` may make it repeatable."""
-    import pyarrow as pa
-
     if not 0 < share <= 1:
         raise UsageError(
             f"the share of rows must be above 0 and at most 1, not {share:g}", hint=Message(Flag("share", 0.01))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+import discreet
 from discreet import exact
 from discreet.errors import BudgetExceeded
 from discreet.lab.worlds.target_places import DAYS, TargetPlaces
@@ -155,8 +156,6 @@ def discreet_server(people: TargetPlaces, *, budget: Fraction, epsilon: Fraction
     Because: all questions count holders of the trait only, so a target who has it is one row more, and the ledger
         refuses what would take the loss of any row beyond the budget; places are disjoint.
     """
-    import discreet
-
     with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()

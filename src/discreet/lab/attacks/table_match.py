@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.table_reader import select_columns
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
@@ -130,16 +128,12 @@ def join_names(names: Sequence[str]) -> str:
 
 def _renumber(code: Integers) -> tuple[Integers, int]:
     """The same codes, numbered from 0 without gaps; -1 stays."""
-    import pyarrow as pa
-
     coded = pa.array(code, mask=code < 0).dictionary_encode()
     return _indices(coded), max(1, len(coded.dictionary))
 
 
 def _code_together(first: Any, second: Any, name: str) -> tuple[Integers, int]:
     """Both columns in one numbering, one after the other; and how many values there are."""
-    import pyarrow as pa
-
     for column in (first, second):
         if column.null_count == len(column):
             raise UsageError(f"column {name!r} has only NULL values", hint="leave it out")
@@ -155,7 +149,6 @@ def _code_together(first: Any, second: Any, name: str) -> tuple[Integers, int]:
 
 def _common(first: Any, second: Any) -> Any:
     """The type as which two columns are compared."""
-    import pyarrow as pa
 
     def number(kind: Any) -> bool:
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

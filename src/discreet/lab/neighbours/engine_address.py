@@ -10,12 +10,18 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
+from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
+from discreet.engines.memory import MemoryEngine
 from discreet.engines.table_file import PERSON
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.neighbours.engine_site import EngineSite, FileSite, read_parquet
 from discreet.lab.neighbours.source_rows import SourceRows
 from discreet.schema.address import DEFAULT, check_address, engine_kind
+from discreet.sql.dialect import identifier
+from discreet.storage.postgres_connection import connect
 
 #: The slow, obvious engine that the others must agree with.
 MEMORY = "memory"
@@ -27,8 +33,6 @@ _numbers = count()
 def open_site(address: str, folder: Path) -> Iterator[EngineSite]:
     """The engine at an address, with a place for generated tables, which are gone when it is left."""
     if address == MEMORY:
-        from discreet.engines.memory import MemoryEngine
-
         yield FileSite(name=MEMORY, engine=MemoryEngine(), folder=folder)
         return
     if "://" not in address and address != DEFAULT:
@@ -38,8 +42,6 @@ def open_site(address: str, folder: Path) -> Iterator[EngineSite]:
         )
     address = check_address(address, where="the engine")
     if address == DEFAULT:
-        from discreet.engines.duckdb import DuckDBEngine
-
         engine = DuckDBEngine(threads=1)
         try:
             yield FileSite(name=DEFAULT, engine=engine, folder=folder)
@@ -64,8 +66,6 @@ class PostgresSite:
     texts: bool = True
 
     def lay(self, file: SourceRows, name: str) -> str:
-        from discreet.sql.dialect import identifier
-
         rows = file.typed().rows
         table = f"{identifier(self.schema)}.{identifier(f'{name[:40]}_{next(_numbers)}')}"
         columns = ", ".join(f"{identifier(each)} text" for each in file.names)
@@ -96,8 +96,6 @@ def _postgres_site(address: str, folder: Path) -> Iterator[PostgresSite]:
     """A schema that is made for the test, and dropped after it."""
     from discreet.engines.postgres.postgres_engine import PostgresEngine
     from discreet.engines.postgres.server_errors import ENGINE_SERVER
-    from discreet.sql.dialect import identifier
-    from discreet.storage.postgres_connection import connect
 
     connection = connect(address, ENGINE_SERVER)
     schema = f"discreet_neighbours_{secrets.token_hex(6)}"
@@ -114,8 +112,6 @@ def _postgres_site(address: str, folder: Path) -> Iterator[PostgresSite]:
 
 def _make_schema(connection: Any, schema: str) -> None:
     import psycopg
-
-    from discreet.sql.dialect import identifier
 
     try:
         connection.execute(f"SET TimeZone = 'UTC'; CREATE SCHEMA {identifier(schema)}")
@@ -134,8 +130,6 @@ class SparkSite:
     folder: Path
 
     def lay(self, file: SourceRows, name: str) -> str:
-        import pyarrow.parquet as pq
-
         place = self.folder / f"{name}-{next(_numbers)}"
         place.mkdir(parents=True)
         pq.write_table(file.typed().arrow(), place / "part-0.parquet")

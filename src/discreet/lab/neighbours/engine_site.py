@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
+import pyarrow.parquet as pq
+
 from discreet.engines.engine import DeclarationOutcome, Engine
 from discreet.engines.table_file import PERSON, persons_file
 from discreet.engines.table_location import TableLocation
@@ -71,8 +73,6 @@ class FileSite:
 
 def read_parquet(file: Path) -> list[dict[str, Any]]:
     """The rows of a Parquet file."""
-    import pyarrow.parquet as pq
-
     rows: list[dict[str, Any]] = pq.read_table(file, partitioning=None).to_pylist()
     return rows
 

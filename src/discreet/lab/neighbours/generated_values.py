@@ -11,7 +11,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pyarrow as pa
 
 from discreet.schema.column import (
     EPOCH,
@@ -24,9 +26,6 @@ from discreet.schema.column import (
     moment_code,
     type_name,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 NAN, INFINITY = float("nan"), float("inf")
 
@@ -68,8 +67,6 @@ def draw_types(random: Random, columns: Sequence[Column]) -> tuple[pa.DataType, 
 
 def arrow_types(column: Column) -> list[pa.DataType]:
     """What a Parquet file may call the type of a declared column."""
-    import pyarrow as pa
-
     return {
         "integer": [pa.int64(), pa.float64(), pa.int16()],
         "decimal": [pa.float64(), pa.decimal128(20, 3), pa.float32()],
@@ -118,8 +115,6 @@ def plain_value(
 
 
 def _is_boolean(type_: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_boolean(type_))
 
 
@@ -145,8 +140,6 @@ def _literal_codes(column: NumberColumn | MomentColumn, literals: Literals) -> l
 
 def _of_code(code: int, column: NumberColumn | MomentColumn, type_: pa.DataType | None) -> object:
     """The value that a code is of."""
-    import pyarrow as pa
-
     if isinstance(column, MomentColumn):
         if type_ is not None:
             return code // 1_000 if pa.types.is_timestamp(type_) and type_.unit == "ms" else code
@@ -182,8 +175,6 @@ def _text(random: Random, column: Column) -> str:
 
 
 def _typed(random: Random, column: Column, type_: pa.DataType) -> object:
-    import pyarrow as pa
-
     if pa.types.is_boolean(type_):
         return random.random() < 0.5
     if pa.types.is_integer(type_):
@@ -204,8 +195,6 @@ def _whole(random: Random, column: Column, reach: int) -> int:
 
 
 def _typed_moment(random: Random, column: MomentColumn, type_: pa.DataType) -> int:
-    import pyarrow as pa
-
     if pa.types.is_date(type_):
         near = range((column.low or 0) - 1, (column.low or 0) + 40)
         far: list[int] = [-(2**31) + 2, 2**31 - 2, 2_932_896]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import pyarrow as pa
 
 from discreet.lab.neighbours.generated_values import (
     IDS,
@@ -24,9 +26,6 @@ from discreet.lab.neighbours.source_rows import GeneratedTable, Row, World
 from discreet.schema.column import CategoryColumn, Column, NumberColumn, TextColumn
 from discreet.schema.person_path import path_of
 from discreet.schema.schema import Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: What a row may name of a row of another table: few, so that rows are shared.
 KEYS = ("1", "k2", "K2", None)
@@ -82,7 +81,7 @@ class WorldMaker:
         numbered = self.random.random() < 1 / 3
         pool = [(each,) for each in (NUMBERED if numbered else IDS)]
         ids = [tuple(self.random.choice(pool)[0] for _ in range(parts)) for _ in range(self.random.randint(2, 5))]
-        ids = list(dict.fromkeys(ids)) if len(set(ids)) > 1 else [ids[0], tuple("b" for _ in range(parts))]
+        ids = list(dict.fromkeys(ids)) if len(set(ids)) > 1 else [ids[0], ("2" if numbered else "b",) * parts]
         makers = {
             name: self._owned if table.schema.unit.person else self._reached for name, table in self.tables.items()
         }
@@ -220,8 +219,6 @@ def _in_file(table: Table, types: object) -> Table:
 
 
 def _key_types(parts: int, keys: int, types: Sequence[pa.DataType], *, numbered: bool) -> tuple[pa.DataType, ...]:
-    import pyarrow as pa
-
     return (*[pa.int64() if numbered else pa.string()] * parts, *[pa.string()] * keys, *types)
 
 

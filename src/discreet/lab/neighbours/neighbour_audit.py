@@ -15,6 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
+from sqlglot import exp
+
 from discreet.errors import Command, DiscreetError, Flag, Message, Refused, UsageError
 from discreet.lab.neighbours.engine_address import open_site
 from discreet.lab.neighbours.engine_site import EngineSite
@@ -186,8 +188,6 @@ def _without_format(column: Column) -> Column:
 
 def _literals(statements: Sequence[str]) -> Literals:
     """The numbers and texts that questions name."""
-    from sqlglot import exp
-
     numbers: list[Fraction] = []
     texts: list[str] = []
     for text in statements:

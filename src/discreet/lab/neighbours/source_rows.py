@@ -6,12 +6,11 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from discreet.schema.schema import Schema, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Row = tuple[object, ...]
 
@@ -35,22 +34,16 @@ class SourceRows:
             with file.open("w", encoding="utf-8", newline="") as stream:
                 csv.writer(stream).writerows([self.names, *self.rows])
         else:
-            import pyarrow.parquet as pq
-
             pq.write_table(self.arrow(), file)
         return file.name
 
     def arrow(self) -> pa.Table:
         """The rows of a Parquet file."""
-        import pyarrow as pa
-
         arrays = [pa.array([row[place] for row in self.rows], type_) for place, type_ in enumerate(self.types or ())]
         return pa.Table.from_arrays(arrays, names=list(self.names))
 
     def typed(self) -> SourceRows:
         """A CSV's texts as typed ones: an empty field is NULL."""
-        import pyarrow as pa
-
         if self.types is not None:
             return self
         rows = tuple(tuple(None if cell in ("", None) else str(cell) for cell in row) for row in self.rows)

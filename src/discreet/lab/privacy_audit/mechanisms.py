@@ -26,8 +26,8 @@ from discreet.mechanisms import threshold
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.exponential import ExponentialMechanism, PermuteAndFlipMechanism
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.quantile import BinMechanism, QuantileChoice
 from discreet.mechanisms.rank_choice import RankChoice
 from discreet.mechanisms.threshold import KeyThreshold

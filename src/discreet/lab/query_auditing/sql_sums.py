@@ -9,10 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from discreet.errors import Flag, Message, UsageError
 from discreet.lab.query_auditing.query_file import AuditedQueries
@@ -20,10 +23,6 @@ from discreet.lab.query_auditing.sum_auditor import MOST_PEOPLE
 from discreet.rehearse.plain_sql import DEADLINE_S, seal_connection
 from discreet.schema.schema import closest_name_hint
 from discreet.sql.query_text import parse_statement, split_statements
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from sqlglot import exp
 
 FORM = "select sum(salary) from employees where age > 35"
 MOST_QUERIES = 2_000
@@ -74,8 +73,6 @@ def read_sums(table: pa.Table, statements: str | Sequence[str], *, name: str | N
 
 def _parse_sum(number: int, text: str) -> tuple[str, exp.Expr | None]:
     """The summed column and the condition of one question."""
-    from sqlglot import exp
-
     _, tree = parse_statement(text)
     outputs = tree.expressions if isinstance(tree, exp.Select) else []
     inner = outputs[0].unalias() if len(outputs) == 1 else None
@@ -94,8 +91,6 @@ def _parse_sum(number: int, text: str) -> tuple[str, exp.Expr | None]:
 
 def _secret_column(sums: Sequence[tuple[str, exp.Expr | None]], table: pa.Table) -> str:
     """The one column that all questions sum; no condition may name it."""
-    from sqlglot import exp
-
     columns = {name.lower(): name for name in table.column_names}
     for number, (summed, condition) in enumerate(sums, start=1):
         named = [summed, *([] if condition is None else [each.name for each in condition.find_all(exp.Column)])]
@@ -121,8 +116,6 @@ def _secret_column(sums: Sequence[tuple[str, exp.Expr | None]], table: pa.Table)
 
 def _check_numbers(table: pa.Table, secret: str) -> None:
     """A sum is of numbers. It leaves out empty cells, so their people would not be in it as the audit assumes."""
-    import pyarrow as pa
-
     kind = table.schema.field(secret).type
     is_number = any(
         test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
@@ -138,9 +131,6 @@ def _check_numbers(table: pa.Table, secret: str) -> None:
 
 def _touched(table: pa.Table, secret: str, conditions: Sequence[exp.Expr | None]) -> NDArray[np.bool_]:
     """Whom each condition holds for, by the public columns."""
-    import duckdb
-    import pyarrow as pa
-
     public = table.drop_columns([secret]).append_column(_ROW, pa.array(range(table.num_rows)))
     questions = np.zeros((len(conditions), table.num_rows), dtype=np.bool_)
     connection = duckdb.connect(":memory:", config={"temp_directory": ""})
@@ -161,8 +151,6 @@ def _touched(table: pa.Table, secret: str, conditions: Sequence[exp.Expr | None]
 
 
 def _rows(connection: Any, condition: exp.Expr | None) -> list[int]:
-    from sqlglot import exp
-
     where = ""
     if condition is not None:
         plain = condition.copy()

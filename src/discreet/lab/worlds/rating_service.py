@@ -11,13 +11,10 @@ invented and the two figures are fitted: they show what such data can do, they d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Integers = NDArray[np.int64]
 
@@ -48,8 +45,6 @@ class RatingService:
 
 def make_ratings(service: RatingService | None = None, *, seed: int = 2006) -> pa.Table:
     """All ratings: user, item, stars, day."""
-    import pyarrow as pa
-
     service = service or RatingService()
     draw = np.random.default_rng(seed)
     taste = draw.integers(service.tastes, size=service.users)

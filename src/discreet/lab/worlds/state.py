@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.samples.invented_names import FAMILY, GIVEN
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from discreet.lab.samples.invented_names import FAMILY, GIVEN
 
 Integers = NDArray[np.int64]
 
@@ -93,8 +92,6 @@ def _plant(place: Integers, birth: Integers, man: NDArray[np.bool_], votes: NDAr
 
 
 def _people(place: Integers, birth: Integers, man: NDArray[np.bool_]) -> pa.Table:
-    import pyarrow as pa
-
     codes = pa.array([f"{2100 + code:05d}" for code in range(int(place.max()) + 1)])
     return pa.table(
         {
@@ -108,8 +105,6 @@ def _people(place: Integers, birth: Integers, man: NDArray[np.bool_]) -> pa.Tabl
 
 def _hospital(people: pa.Table, who: Integers, draw: np.random.Generator) -> pa.Table:
     """A stay of each insured person, in no order that says who they are."""
-    import pyarrow as pa
-
     who = draw.permutation(who)
     diagnosis = np.searchsorted(np.cumsum(COMMON), draw.random(len(who)), side="right").clip(0, len(COMMON) - 1)
     stays = people.take(pa.array(who))
@@ -118,9 +113,6 @@ def _hospital(people: pa.Table, who: Integers, draw: np.random.Generator) -> pa.
 
 
 def _voters(people: pa.Table, who: Integers, governor: int, draw: np.random.Generator) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     def picked(values: tuple[str, ...]) -> Any:
         return pa.array(values).take(pa.array(draw.integers(len(values), size=len(who))))
 

@@ -8,15 +8,14 @@ seeded.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import Flag, Message, UsageError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from discreet.lab.table_reader import select_columns
 
 #: Days since a person came; the target came on the first. A question may stop at any of them.
 DAYS = 365
@@ -70,8 +69,6 @@ class TargetPlaces:
 
     def table(self, *, without_targets: bool = False) -> pa.Table:
         """The rows as a data owner holds them."""
-        import pyarrow as pa
-
         column, value = self.mark
         keep = ~self.target if without_targets else np.ones(len(self.place), dtype=np.bool_)
         marked = np.where(self.target, value, "somebody else")
@@ -136,8 +133,6 @@ def deal_rows(table: pa.Table, trait: str, value: str | None, targets: int, *, s
 
 def trait_bits(table: pa.Table, trait: str, value: str | None) -> NDArray[np.bool_]:
     """Who has the trait: the column's cells that equal `value`, or that are true or 1 where none is named."""
-    from discreet.lab.table_reader import select_columns
-
     cells: list[Any] = select_columns(table, [trait], of="the file")[trait].to_pylist()
     if all(cell is None for cell in cells):
         raise UsageError(f"every cell of {trait!r} is empty")

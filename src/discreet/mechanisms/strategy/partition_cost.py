@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.strategy.unevenness import Unevenness
 
 

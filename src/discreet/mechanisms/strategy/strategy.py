@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 
 #: Sums below this are taken in 64 bits, larger ones in Python's numbers.
 _WIDE = 2**62

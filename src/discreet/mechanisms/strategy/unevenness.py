@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.sensitivity import Sensitivity
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.strategy.strategy import absolute_total
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import date, datetime
+from itertools import pairwise
 
 from discreet.present.charts import svg
 
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
-_BIN = re.compile(r"\[([^,\[\]]+), [^,\[\]]+[\])]")
+_BIN = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)[\])]")
 #: What a key is sorted by, beside keys of its own kind.
 Place = tuple[str, float, str]
 
@@ -45,3 +47,28 @@ def _place(key: svg.Key) -> Place | None:
         if _NUMBER.fullmatch(key):
             return "bin of numbers", float(key), ""
     return ("moment" if inside is None else "bin of moments", 0.0, key) if _MOMENT.fullmatch(key) else None
+
+
+def number_sides(keys: Sequence[svg.Key]) -> list[tuple[float, float]] | None:
+    """Where the keys lie on a line of numbers, from side to side, if all are numbers or all are bins of numbers, in
+    their order; None otherwise. A number takes as much room as the nearest two are apart.
+
+    >>> number_sides([1, 2, 5]), number_sides(["[0, 10)", "[10, 15]"])
+    ([(0.5, 1.5), (1.5, 2.5), (4.5, 5.5)], [(0.0, 10.0), (10.0, 15.0)])
+    >>> number_sides([1, 2, "x"]), number_sides(["[0, 10)", "[5, 15)"]), number_sides([3, 1]), number_sides([7])
+    (None, None, None, None)
+    """
+    bins = [_BIN.fullmatch(key) if isinstance(key, str) else None for key in keys]
+    ends = [(inside[1], inside[2]) for inside in bins if inside is not None]
+    if len(ends) == len(keys) and all(_NUMBER.fullmatch(end) for pair in ends for end in pair):
+        sides = [(float(low), float(high)) for low, high in ends]
+    else:
+        numbers = [float(key) for key in keys if isinstance(key, int | float) and not isinstance(key, bool)]
+        gaps = [later - number for number, later in pairwise(numbers)]
+        if len(numbers) < len(keys) or not gaps or min(gaps) <= 0:
+            return None
+        half = min(gaps) / 2
+        sides = [(number - half, number + half) for number in numbers]
+    edges = [side for pair in sides for side in pair]
+    is_ascending = all(low < high for low, high in sides) and all(one <= other for one, other in pairwise(edges))
+    return sides if is_ascending and all(map(math.isfinite, edges)) else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 PAGES = Path(__file__).parent / "pages"
-CLIENT = Path(__file__).parents[2] / "local" / "client" / "discreet-local.js"
+CLIENT = Path(__file__).parents[1] / "device" / "client" / "discreet-local.js"
 
 
 def make_collector_app(store: SurveyStore, *, rate: float | None = None) -> Starlette:

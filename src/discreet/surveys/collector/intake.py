@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.surveys.collector.survey_definition import VERSION, Survey
 from discreet.surveys.collector.survey_store import (
     AcceptedBatch,
@@ -138,8 +140,6 @@ def token_hash(token: str) -> bytes:
 
 def _refuse_impossible_reports(sent: list[IncomingReport], lines: tuple[int, ...], survey: Survey, now: float) -> None:
     """Refuse what the randomizer cannot have made, and reports of a period that is over or has not begun."""
-    import numpy as np
-
     joined = np.frombuffer(b"".join(one.report for one in sent), dtype=np.uint8).reshape(len(sent), -1)
     if survey.periods is not None:
         for place, one in enumerate(sent):

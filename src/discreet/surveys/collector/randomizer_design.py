@@ -11,6 +11,8 @@ from discreet import exact
 from discreet.errors import Flag, Message, UsageError
 from discreet.surveys.collector.survey_definition import protocol_classes
 from discreet.surveys.protocols.choice_randomizer import check_choices
+from discreet.surveys.protocols.coins import check_epsilon
+from discreet.surveys.protocols.protocol_registry import best_protocol
 from discreet.surveys.protocols.randomizer import Randomizer
 
 #: Letters that a terminal or a page would obey: controls, ends of lines, changes of direction.
@@ -75,9 +77,6 @@ def design_randomizer(
         randomizer = _make_randomizer(protocol, answers, epsilon)
         return RandomizerDesign(randomizer=randomizer, because="you chose it" + _unused(randomizer, epsilon))
     if answers.choices is not None:
-        from discreet.surveys.protocols.coins import check_epsilon
-        from discreet.surveys.protocols.protocol_registry import best_protocol
-
         pick = best_protocol(len(answers.choices), check_epsilon(epsilon), people)
         return RandomizerDesign(randomizer=_make_randomizer(pick.protocol, answers, epsilon), because=pick.because)
     if answers.words:
@@ -91,8 +90,6 @@ def _unused(randomizer: Randomizer, epsilon: object) -> str:
     """Two coins always cost ln 3, whatever was offered."""
     if epsilon is None or randomizer.protocol != FIXED_EPSILON:
         return ""
-    from discreet.surveys.protocols.coins import check_epsilon
-
     offered = check_epsilon(epsilon)
     if offered <= randomizer.epsilon + Fraction(1, 100):  # 1.1, for ln 3
         return ""

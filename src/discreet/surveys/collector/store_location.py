@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from discreet.errors import UsageError
+from discreet.surveys.collector import sqlite_surveys
 from discreet.surveys.collector.survey_store import SurveyStore
 
 
@@ -19,8 +20,6 @@ def open_survey_store(place: str | None, folder: Path, *, make: bool = False) ->
         from discreet.surveys.collector.postgres_surveys import PostgresSurveyStore
 
         return PostgresSurveyStore(place)
-    from discreet.surveys.collector import sqlite_surveys
-
     if place is not None:
         if "://" in place:
             raise UsageError("A store must be a file or postgresql://user@host/database.")

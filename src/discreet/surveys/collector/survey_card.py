@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet import __version__, exact
+from discreet import exact
+from discreet.storage.program_version import VERSION
 from discreet.surveys.collector.results import takes_words
 from discreet.surveys.collector.survey_definition import Survey
 from discreet.surveys.protocols.choice_randomizer import ChoiceRandomizer
@@ -191,7 +192,7 @@ def _implementation(survey: Survey, justification: str) -> dict[str, Any]:
         "pre_processing_eda_hyperparameter_tuning": "The device refuses what is no answer, before a coin is flipped. "
         "The protocol was chosen before any answer, by the kind of answer, epsilon and an expected number of "
         "respondents.",
-        "mechanisms": f"{mechanism}. Discreet {__version__}: coins are flipped by exact arithmetic over whole numbers, "
+        "mechanisms": f"{mechanism}. Discreet {VERSION}: coins are flipped by exact arithmetic over whole numbers, "
         "with randomness from the operating system, in the browser from the browser. Epsilon is computed from the "
         "coins as they are flipped, rounded up.",
         "justification": justification,

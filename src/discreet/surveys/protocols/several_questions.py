@@ -24,6 +24,7 @@ from discreet.surveys.protocols.choice_randomizer import (
 )
 from discreet.surveys.protocols.estimate import Estimate, Mean
 from discreet.surveys.protocols.grid_numbers import GridRandomizer
+from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES
 from discreet.surveys.protocols.randomizer import Randomizer, Reports, Values
 from discreet.surveys.protocols.support_law import SupportLaw
 
@@ -287,8 +288,6 @@ def _is_name(name: object) -> bool:
 def _make_randomizer(question: QuestionDesign, epsilon: Fraction) -> Randomizer:
     if not isinstance(question, Mapping):
         return question(epsilon=epsilon)
-    from discreet.surveys.protocols.protocol_registry import PROTOCOL_CLASSES  # late: it knows all protocols, these too
-
     kind: Any = PROTOCOL_CLASSES.get(str(question.get("protocol")))
     if kind is None:
         raise UsageError(f"There is no protocol {question.get('protocol')!r}.")

@@ -243,9 +243,11 @@ class _Histories:
             drawn, codes = self._next(chain, given, alive)
             rows = self.starts[alive] + turn
             for name, own in codes.items():
-                self.codes[name][rows] = own
+                if name not in self.model.constants:
+                    self.codes[name][rows] = own
             for place, cells in before.items():
-                cells[alive] = drawn[chain.place("next", chain.variables[place].column)]
+                if chain.variables[place].column not in self.model.constants:
+                    cells[alive] = drawn[chain.place("next", chain.variables[place].column)]
 
     def _first(self, name: str) -> Codes:
         return self.records[after_name(name, self.model.time or "") if name in self.model.afters else name]

@@ -50,7 +50,8 @@ class LinkedModel:
     """Rows of a table of which a person has several: how many is a trait of the person, called `number`.
 
     `columns`: as they come out, after those of `person`. `model`: persons with their rows; what is constant in it are
-    the traits, called `TABLE.COLUMN` of the main table. `repeated`: columns that repeat one of the main table.
+    the traits, called `TABLE.COLUMN` of the main table, and what this table declares as constant. `repeated`: columns
+    that repeat one of the main table.
     """
 
     name: str
@@ -61,9 +62,15 @@ class LinkedModel:
     repeated: tuple[str, ...] = ()
     referring: tuple[ReferringModel, ...] = ()
 
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """What the rows take from the main table."""
+        own = {column.name for column in self.columns}
+        return tuple(name for name in self.model.constants if name not in own)
+
     def first_rows(self) -> Chain:
         """The first row of a person, given the traits and the number of rows."""
-        roles = dict.fromkeys(self.model.constants, "trait") | {self.model.rows_name: "rows"}
+        roles = dict.fromkeys(self.traits, "trait") | {self.model.rows_name: "rows"}
         names = [attribute.name for attribute in self.model.records.attributes]
         variables = [ChainVariable(role=roles.get(name, "next"), column=name) for name in names]  # type: ignore[arg-type]
         return Chain(self.model.records, variables)
@@ -167,7 +174,7 @@ class PersonTablesContents:
         traits = {attribute.name for attribute in self.records.attributes}
         for linked in self.linked:
             names = {column.name for column in linked.model.columns}
-            brought = {name.removeprefix(f"{self.main}.") for name in linked.model.constants}
+            brought = {name.removeprefix(f"{self.main}.") for name in linked.traits}
             if linked.number not in traits or not brought <= traits:
                 raise ValueError("its tables do not match")
             if not {name.lower() for name in linked.repeated} <= {name.lower() for name in traits}:
@@ -216,7 +223,7 @@ class _Sampling:
         model = self.linked.model
         numbers = traits[self.linked.number]
         alive = np.flatnonzero(numbers != NULL)
-        records = {name: traits[self._trait(name)][alive] for name in model.constants if name in self._settled()}
+        records = {name: traits[self._trait(name)][alive] for name in self.linked.traits if name in self._settled()}
         records[model.rows_name] = numbers[alive]
         settled = {
             place: self.first.settled_cells(place, records[variable.column])

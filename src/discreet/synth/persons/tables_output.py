@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import pyarrow.parquet as pq
+
 from discreet.errors import UsageError
 from discreet.schema.column import Column
 from discreet.synth.persons.tables_model import PersonTablesModel
@@ -66,8 +68,6 @@ class _FileWriter:
         if not self.is_parquet:
             append_csv(table, self.stream, self.columns, with_header=self.is_empty)
         else:
-            import pyarrow.parquet as pq
-
             self.writer = self.writer or pq.ParquetWriter(self.stream, table.schema)
             self.writer.write_table(table)
         self.is_empty = False

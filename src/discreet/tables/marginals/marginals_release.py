@@ -22,7 +22,7 @@ from discreet.inference.linear.residual_part import Axes, ResidualPart, informat
 from discreet.inference.linear.topdown import round_to_total
 from discreet.kernel.binned_table import BinnedTable
 from discreet.kernel.program import Program
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.noise_combination import NoiseLaw
 from discreet.mechanisms.weighted_sum import half_width
 from discreet.plan.cells import Axis

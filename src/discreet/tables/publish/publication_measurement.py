@@ -15,7 +15,7 @@ from discreet.kernel.curator import Curator
 from discreet.kernel.exact_totals import ExactTotals, publish_exact_totals, refuse_other_totals
 from discreet.kernel.program import Program
 from discreet.kernel.project_session import Session
-from discreet.mechanisms.noise_addition import Integers
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.packed_integers import pack_integers
 from discreet.plan.expressions import Code
 from discreet.tables.publish.layout import Layout

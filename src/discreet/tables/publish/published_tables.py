@@ -19,6 +19,7 @@ from discreet.errors import Flag, Message, UsageError
 from discreet.kernel.measurement import Law
 from discreet.schema.column import Label, code_labels, shown_label
 from discreet.tables.publish.layout import Layout
+from discreet.tables.publish.publication_card import card_data, card_page, card_text
 from discreet.tables.publish.publication_measurement import NoisyTables
 from discreet.tables.publish.publication_offer import PublicationOffer
 from discreet.tables.publish.publication_price import PublicationPrice, variance_of
@@ -89,8 +90,6 @@ class PublishedTables:
 
     def write(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[Path]:
         """Every table as CSV and Parquet, and the card. Refuses a folder with something in it, unless `force`."""
-        from discreet.tables.publish.publication_card import card_data, card_page, card_text
-
         to = Path(folder)
         check_folder(to, force=force)
         try:

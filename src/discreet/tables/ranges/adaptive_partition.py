@@ -21,8 +21,8 @@ from discreet.inference.strategy_choice.workload import AllRanges
 from discreet.kernel.measurement import Law
 from discreet.kernel.program import Measurable, Program
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.strategy.cell_merge import MergeStrategy
 from discreet.mechanisms.strategy.partition_cost import PartitionCost
 from discreet.mechanisms.strategy.strategy import Strategy

@@ -34,8 +34,8 @@ from discreet.kernel.program import Program
 from discreet.kernel.project_session import Session
 from discreet.ledger.records import ChargeRecord, Reservation
 from discreet.mechanisms.gaussian import DiscreteGaussian
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 from discreet.mechanisms.strategy import strategy_data
 from discreet.plan.cells import Axis
 from discreet.plan.expressions import columns

@@ -16,8 +16,8 @@ from discreet.lab.attacks.census import record_kinds
 from discreet.lab.attacks.census.published_block import MOST_PEOPLE, CensusBlock, PublishedStatistic, World
 from discreet.lab.attacks.census.published_range import PublishedRange
 from discreet.mechanisms.bits import system
+from discreet.mechanisms.integer_arrays import Integers
 from discreet.mechanisms.laplace import DiscreteLaplace
-from discreet.mechanisms.noise_addition import Integers
 
 #: The noise of the whole table at once lies within the band that an attacker allows for this often.
 CONFIDENCE = Fraction(95, 100)

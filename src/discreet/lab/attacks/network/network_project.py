@@ -9,6 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet
+
+import discreet
 from discreet import exact
 from discreet.lab.attacks.network.graphs import SmallGraph
 from discreet.ledger.filesystem import use_state_folder
@@ -26,8 +30,6 @@ def open_network_project(
     limit: a person is protected with so many links; without it, a link is. places: of each person, for everybody to
     know.
     """
-    import discreet
-
     with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name, use_state_folder(Path(name) / "state"):
         folder = Path(name) / "project"
         folder.mkdir()
@@ -48,18 +50,12 @@ def open_network_project(
 
 
 def _write(path: Path, graph: SmallGraph) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet
-
     links = sorted(graph.links)
     ends = {"from": [one for one, _ in links], "to": [other for _, other in links]}
     pyarrow.parquet.write_table(pa.table(ends), path)
 
 
 def _write_places(path: Path, places: list[str]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet
-
     pyarrow.parquet.write_table(pa.table({"id": list(range(len(places))), "place": places}), path)
 
 

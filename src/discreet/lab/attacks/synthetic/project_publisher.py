@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import csv
 
+import discreet
 from discreet.lab.attacks.synthetic.shadow_models import Publisher
 from discreet.ledger.filesystem import use_state_folder
 from discreet.schema.project_file import NAME
@@ -29,8 +30,6 @@ def discreet_publisher(*, table: str, columns: str, epsilon: float, model: str =
     """
 
     def publish(rows: pa.Table) -> Generator[pa.Table]:
-        import discreet
-
         with tempfile.TemporaryDirectory(prefix="discreet-lab-") as name:
             folder, state = Path(name) / "project", Path(name) / "state"
             folder.mkdir()

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from discreet.errors import Command, Flag, Message, UsageError
-from discreet.samples.census_blocks import CENSUS_BLOCKS
-from discreet.samples.clinic import CLINIC
-from discreet.samples.clinic_visits import CLINIC_VISITS
-from discreet.samples.friendship_network import FRIENDSHIP_NETWORK
-from discreet.samples.offenders import COURT_OFFENDERS
-from discreet.samples.sample_table import Sample
+from discreet.lab.samples.census_blocks import CENSUS_BLOCKS
+from discreet.lab.samples.clinic import CLINIC
+from discreet.lab.samples.clinic_visits import CLINIC_VISITS
+from discreet.lab.samples.friendship_network import FRIENDSHIP_NETWORK
+from discreet.lab.samples.offenders import COURT_OFFENDERS
+from discreet.lab.samples.sample_table import Sample
 
 SAMPLES: Mapping[str, Sample] = {
     sample.name: sample for sample in (CLINIC, CLINIC_VISITS, COURT_OFFENDERS, CENSUS_BLOCKS, FRIENDSHIP_NETWORK)

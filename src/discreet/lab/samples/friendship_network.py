@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from discreet.samples.generated_chance import GeneratedChance
-from discreet.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
+from discreet.lab.samples.generated_chance import GeneratedChance
+from discreet.lab.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
 
 WARDS = ("east", "north", "south", "west")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
-from discreet.samples.generated_chance import GeneratedChance
-from discreet.samples.invented_names import FAMILY, GIVEN
-from discreet.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
+from discreet.lab.samples.generated_chance import GeneratedChance
+from discreet.lab.samples.invented_names import FAMILY, GIVEN
+from discreet.lab.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
 
 #: What stands where something is missing.
 MISSING = "NA"

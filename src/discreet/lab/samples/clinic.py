@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 
-from discreet.samples.generated_chance import SEED
-from discreet.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
+from discreet.lab.samples.generated_chance import SEED
+from discreet.lab.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
 
 PATIENTS = SampleTable(
     name="patients",

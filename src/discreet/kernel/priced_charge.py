@@ -9,7 +9,7 @@ from discreet.ledger.charge_request import Asker, ChargeRequest
 from discreet.plan.price import Price
 
 
-def charge_request(price: Price, versions: Sequence[Version], asker: Asker) -> ChargeRequest:
+def priced_charge(price: Price, versions: Sequence[Version], asker: Asker) -> ChargeRequest:
     """What a priced question charges. `versions`: the one that pays first."""
     version = versions[0]
     return ChargeRequest(

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import UsageError
-from discreet.samples.sample_data import MOST_ROWS, SAMPLES, write_sample
+from discreet.lab.samples.sample_data import MOST_ROWS, SAMPLES, write_sample
 
 #: What 200 rows of each sample are, all files together. Another digest is another table for everybody who learns.
 DIGESTS = {

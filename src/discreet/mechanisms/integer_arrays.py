@@ -1,4 +1,4 @@
-"""Adding noise to exact integers without ever wrapping round."""
+"""Arrays of integers, exact or noisy: which ones noise can be added to, and sums that never wrap round."""
 
 from __future__ import annotations
 

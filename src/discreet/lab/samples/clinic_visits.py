@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 
-from discreet.samples.generated_chance import GeneratedChance
-from discreet.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
+from discreet.lab.samples.generated_chance import GeneratedChance
+from discreet.lab.samples.sample_table import Sample, SampleColumn, SampleRow, SampleTable
 
 #: What the clinic says of itself: so many visits a year are paid for. Few patients have more.
 MOST_VISITS = 12

@@ -1,0 +1,321 @@
+"""A stop at any step of a refresh: the version before stays in use, nothing is left, nothing is charged.
+
+`LateStop` is pulled when it is looked at for the n-th time, so every place that looks is tried, without a clock.
+"""
+
+import gzip
+import itertools
+import json
+import threading
+
+import pytest
+
+import discreet
+import made_tables
+from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, unpacking
+from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
+from discreet.errors import LedgerFault
+from discreet.kernel import version as version_module
+from discreet.ledger.ledger import Ledger
+from discreet.project.versions import Versions
+
+COUNT = "SELECT count(*) AS n FROM visits"
+
+
+class LateStop(StopSignal):
+    """Pulled when it is looked at for the n-th time."""
+
+    def __init__(self, last):
+        super().__init__()
+        self.looks, self.last = 0, last
+
+    @property
+    def is_requested(self):
+        self.looks += 1
+        if self.looks >= self.last:
+            self._pulled.set()
+        return self._pulled.is_set()
+
+
+def rows(first, last):
+    return "pid,age\n" + "".join(f"p{row % 9},{row}\n" for row in range(first, last))
+
+
+def write_rows(folder, turn):
+    (folder / "visits.csv").write_text(rows(0, 20 + 10 * turn))
+    return {"files": folder / "visits.csv"}
+
+
+def write_persons(folder, turn):
+    return write_rows(folder, turn) | {"person": "pid", "rows_per_person": 2}
+
+
+def write_growing(folder, turn):
+    for part in range(turn + 1):
+        (folder / f"visits-{part}.csv").write_text(rows(20 * part, 20 * part + 20))
+    return {"files": str(folder / "visits-*.csv"), "person": "pid", "rows_per_person": 2}
+
+
+def write_growing_rows(folder, turn):
+    return {"files": write_growing(folder, turn)["files"]}
+
+
+def write_packed(folder, turn):
+    (folder / "visits.csv.gz").write_bytes(gzip.compress(rows(0, 20 + 10 * turn).encode()))
+    return {"files": folder / "visits.csv.gz", "person": "pid", "rows_per_person": 2}
+
+
+def write_json(folder, turn):
+    lines = [json.dumps({"pid": f"p{row % 9}", "age": row}) for row in range(20 + 10 * turn)]
+    (folder / "visits.jsonl").write_text("\n".join(lines) + "\n")
+    return {"files": folder / "visits.jsonl", "person": "pid", "rows_per_person": 2}
+
+
+def write_illegible(folder, turn):
+    """One id is no UTF-8, so the table is made again from a mended copy."""
+    text = rows(0, 20 + 10 * turn).encode() + b"\xff\xfe,7\n"
+    (folder / "visits.csv").write_bytes(text)
+    return {"files": folder / "visits.csv", "person": "pid", "rows_per_person": 2}
+
+
+def write_edges(folder, turn):
+    edges = [f"p{row},p{(row + 1 + turn) % 20}" for row in range(20)]
+    (folder / "visits.csv").write_text("one,other\n" + "\n".join(edges) + "\n")
+    return {"files": folder / "visits.csv", "ends": ("one", "other")}
+
+
+WRITERS = [write_rows, write_persons, write_growing, write_growing_rows, write_packed, write_json, write_illegible]
+#: Of which there is one file for each version, and no side file.
+ROWS = (write_rows, write_growing_rows)
+
+
+def made(folder, write=write_persons):
+    """A project with version 1 of `visits`, and another source by now."""
+    folder.mkdir(exist_ok=True)
+    project = discreet.init(folder)
+    how = write(folder, 0)
+    project.add(how.pop("files"), name="visits", epsilon=3, **how)
+    project.refresh("visits")
+    write(folder, 1)
+    return project
+
+
+def stored(project):
+    """All that lies beside the ledger, with its content; side files, hidden ones and folders too."""
+    tables = project.folder / ".discreet/tables"
+    return {
+        path.relative_to(tables).as_posix(): path.read_bytes() if path.is_file() else None for path in tables.rglob("*")
+    }
+
+
+def files_of_versions(project):
+    return [name for name in stored(project) if name.endswith(".parquet")]
+
+
+def stopped_everywhere(project, unchanged):
+    """Stop a refresh at its first look, its second, and so on, until one is not reached; how many there are."""
+    last, version = 0, 1
+    while version == 1:
+        last += 1
+        stop = LateStop(last)
+        fingerprint._digest_at.cache_clear()  # each turn looks at the same places
+        unpacking._measure_at.cache_clear()
+        made_tables._made.clear()
+        before = stored(project), len(list(project.ledger.entries()))
+        with stoppable_by(stop):
+            try:
+                version, _ = project.refresh("visits")
+            except MakingStopped as problem:
+                assert problem.reason == "stopped, so no new version of 'visits' was made; version 1 is still in use"
+                assert (stored(project), len(list(project.ledger.entries()))) == before, last
+                unchanged()
+    assert (version, stop.looks) == (2, last - 1)
+    return last - 1
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+def test_a_stop_at_every_look_leaves_the_version_before(tmp_path, write):
+    project = made(tmp_path, write)
+    before = project.sql(COUNT).ask(epsilon="0.5").rows
+
+    def unchanged():
+        assert project.sql(COUNT).ask(epsilon="0.5").rows == before
+        assert project.version("visits").number == 1
+        assert project.budget("visits").spent.epsilon == 0.5
+
+    assert stopped_everywhere(project, unchanged) >= 7
+    assert project.verify().sound
+    assert len(files_of_versions(project)) == (2 if write in ROWS else 4)
+    assert project.sql(COUNT).ask(epsilon="0.5").rows and project.budget("visits").spent.epsilon == 1.0
+
+
+def test_a_network_is_stopped_at_every_look(tmp_path):
+    project = made(tmp_path, write_edges)
+    assert stopped_everywhere(project, lambda: None) >= 7
+    assert project.verify().sound and len(files_of_versions(project)) == 4
+
+
+def test_a_first_version_is_stopped_too(tmp_path):
+    write_persons(tmp_path, 0)
+    project = discreet.init(tmp_path)
+    project.add(tmp_path / "visits.csv", name="visits", epsilon=3, person="pid", rows_per_person=2)
+    stop = LateStop(4)
+    with stoppable_by(stop), pytest.raises(MakingStopped) as stopped:
+        project.refresh("visits")
+    assert stopped.value.reason == "stopped, so no new version of 'visits' was made; it has none yet"
+    assert stored(project) == {} and "visits" not in project.ledger.refresh().versions
+    assert project.refresh("visits")[0] == 1
+
+
+#: No row of it ever comes, and it does not end: a refresh of it ends by an interrupt alone.
+ENDLESS = "(SELECT 'p' || range AS c0, '1' AS c1 FROM range(1000000000000) WHERE sqrt(range) < 0)"
+
+
+@pytest.mark.parametrize("write", [write_rows, write_persons], ids=lambda write: write.__name__)
+def test_a_statement_that_runs_is_interrupted(tmp_path, monkeypatch, write):
+    how = write(tmp_path, 0)
+    project = discreet.init(tmp_path)
+    project.add(how.pop("files"), name="visits", epsilon=3, **how)
+    stop, begun = StopSignal(), threading.Event()
+
+    def pull():
+        assert begun.wait(60)
+        stop.request()
+
+    thread = threading.Thread(target=pull)
+    thread.start()
+    run = duckdb_declared_table.retry_single_threaded
+
+    def beginning(source, act):
+        def begin(rows):
+            begun.set()
+            return act(rows)
+
+        return run(source, begin)
+
+    monkeypatch.setattr(duckdb_declared_table, "source_sql", lambda source, **how: ENDLESS)
+    monkeypatch.setattr(duckdb_declared_table, "retry_single_threaded", beginning)
+    monkeypatch.setattr(duckdb_person_table, "retry_single_threaded", beginning)
+    with stoppable_by(stop), pytest.raises(MakingStopped):
+        project.refresh("visits")
+    thread.join()
+    assert [name for name in stored(project) if "key" not in name] == []
+    assert project.verify().sound
+
+
+def test_a_stop_while_the_version_is_entered_comes_too_late(tmp_path, monkeypatch):
+    project, stop = made(tmp_path), StopSignal()
+    add_version = Ledger.add_version
+
+    def pulled(self, *given, **how):
+        stop.request()
+        return add_version(self, *given, **how)
+
+    monkeypatch.setattr(Ledger, "add_version", pulled)
+    with stoppable_by(stop):
+        version, making = project.refresh("visits")
+    assert version == 2 and making is not None and stop.is_requested
+    assert project.verify().sound and len(files_of_versions(project)) == 4
+    assert project.sql(COUNT).ask(epsilon="0.5").rows
+
+
+class Broken(Exception):
+    """Raised where nobody expects it."""
+
+
+def break_after_commit(monkeypatch, problem):
+    """Whatever is entered is entered, and then something breaks."""
+    add_version = Ledger.add_version
+
+    def entered(self, *given, **how):
+        add_version(self, *given, **how)
+        raise problem
+
+    monkeypatch.setattr(Ledger, "add_version", entered)
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), LedgerFault("the anchor is gone"), Broken()], ids=repr)
+def test_a_version_that_was_entered_keeps_its_table(tmp_path, monkeypatch, problem):
+    project = made(tmp_path)
+    with monkeypatch.context() as patch:
+        break_after_commit(patch, problem)
+        with pytest.raises(type(problem)):
+            project.refresh("visits")
+    assert project.version("visits").number == 2 and len(files_of_versions(project)) == 4
+    assert project.sql(COUNT).ask(epsilon="0.5").rows
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), LedgerFault("no space is left"), Broken()], ids=repr)
+def test_one_that_was_not_entered_loses_it(tmp_path, monkeypatch, problem):
+    project = made(tmp_path)
+    before = stored(project)
+
+    def refused(self, *given, **how):
+        raise problem
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "add_version", refused)
+        with pytest.raises(type(problem)):
+            project.refresh("visits")
+    assert stored(project) == before and project.version("visits").number == 1
+
+
+def test_a_question_that_is_stopped_in_its_tables_first_version_says_so(tmp_path):
+    write_persons(tmp_path, 0)
+    project = discreet.init(tmp_path)
+    project.add(tmp_path / "visits.csv", name="visits", epsilon=3, person="pid", rows_per_person=2)
+    project = discreet.open(tmp_path)
+    for last in itertools.count(1):
+        fingerprint._digest_at.cache_clear()
+        with stoppable_by(LateStop(last)):
+            try:
+                version = project.version("visits")
+            except Stopped as problem:
+                assert problem.reason == "stopped before anything was charged"
+                assert files_of_versions(project) == [] and "visits" not in project.ledger.refresh().versions
+            else:
+                assert version.number == 1 and last > 5
+                return
+
+
+def test_what_may_not_be_stopped_is_not(tmp_path):
+    stop = StopSignal()
+    stop.request()
+    with stoppable_by(stop):
+        with stop_signal.unstoppable():
+            stop_signal.check_stop()
+            assert list(until_stopped([1, 2])) == [1, 2]
+            with stop_signal.interrupting(pytest.fail), stop_signal.orderly():
+                assert not stop.is_orderly
+        with stop_signal.orderly():
+            assert stop.is_orderly
+        assert not stop.is_orderly
+        with pytest.raises(Stopped):
+            list(until_stopped([1]))
+
+
+def test_planted_a_half_made_table_that_stays_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(version_module, "is_entered", lambda name, *, ledger: True)
+    with pytest.raises(AssertionError):
+        stopped_everywhere(made(tmp_path), lambda: None)
+
+
+def test_planted_a_table_that_goes_with_its_version_entered_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(version_module, "is_entered", lambda name, *, ledger: False)
+    with pytest.raises((AssertionError, LedgerFault)):
+        test_a_version_that_was_entered_keeps_its_table(tmp_path, monkeypatch, Broken())
+
+
+def test_planted_a_version_that_is_entered_after_the_stop_is_seen(tmp_path, monkeypatch):
+    project = made(tmp_path)
+    looked = stopped_everywhere(made(tmp_path / "other"), lambda: None)
+    make = Versions._make
+
+    def unstopped(self, *given, **how):
+        with stop_signal.unstoppable():
+            return make(self, *given, **how)
+
+    monkeypatch.setattr(Versions, "_make", unstopped)
+    stop = LateStop(looked)
+    with stoppable_by(stop):
+        assert project.refresh("visits")[0] == 2, "the stop was missed"
