@@ -47,27 +47,20 @@ def quotient(tree: Any) -> tuple[Form, Form] | None:
     left, right = map(quotient, parts)
     if left is None or right is None:
         return None
-    (one, under), (two, below) = left, right
-    if kind in "+-" and set(below) <= {None}:
-        sign = 1 if kind == "+" else -1
-        if not set(two) <= {None} and not set(under) <= {None}:
-            return None
-        return added(times(one, below), times(under, two), sign), times(under, below)
-    if kind in "+-":
-        return None if not set(one) | set(under) <= {None} else (
-            added(times(one, below), times(two, under), 1 if kind == "+" else -1), times(under, below)
-        )  # fmt: skip
-    if kind == "/":
-        two, below = below, two
-    if any(len((set(each) | set(other)) - {None}) > 0 and not (set(each) <= {None} or set(other) <= {None})
-           for each, other in ((one, two), (under, below))):  # fmt: skip
+    (one, under), (two, below) = left, right[::-1] if kind == "/" else right
+    above = [(one, two)] if kind in "*/" else [(one, below), (two, under)]
+    forms: list[Any] = [times(*pair) for pair in (*above, (under, below))]
+    if None in forms:
         return None
-    return times(one, two), times(under, below)
+    *terms, divisor = forms
+    return added(terms[0], terms[1], 1 if kind == "+" else -1) if kind in "+-" else terms[0], divisor
 
 
-def times(one: Form, two: Form) -> Form:
-    """The product of two forms of which one is a constant."""
+def times(one: Form, two: Form) -> Form | None:
+    """The product of two forms, None where neither is a constant."""
     constant, form = (one, two) if set(one) <= {None} else (two, one)
+    if not set(constant) <= {None}:
+        return None
     return Counter({name: weight * constant[None] for name, weight in form.items()})
 
 
@@ -190,7 +183,7 @@ class Inverted:
         least, most = self.limits or (-math.inf, math.inf)
         inside = min(max(above / (below if set(self.forms[1]) <= {None} else max(below, 1.0)), least), most)
         if not holds(inside):  # the test rejects all bounds: noise is moved to the nearest one
-            moved, _ = self.at(inside)
+            moved = self.at(inside)[0]
         step = 1e-3 * math.copysign(max(1.0, abs(inside)), outside)
         while math.isinf(outside) and abs(step) < FARTHEST and holds(inside + step):
             step *= 2

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from measured import text
-from relation import Broken, Node, Open, columns, flat, only, plain, step, whole
+from relation import Broken, Node, Open, columns, only, operands, plain, step, whole
 
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
@@ -68,7 +68,7 @@ def literals(of: Node) -> Iterator[int]:
     if kind == "whole":
         yield whole(parts[0])
     elif kind not in ("column", "choose"):
-        for part in flat(parts):
+        for part in operands(kind, parts):
             yield from literals(part)
 
 
@@ -177,7 +177,6 @@ class Keys:
         self, words: list[str], values: list[Any], where: list[tuple[int, int]], same_table: Callable[[Node], bool]
     ) -> bool:
         """Whether values are labels of the key that words name: of a column, or of what is computed of just these."""
-        lying = [self.positions(*group) for group in where]
         alone = len(words) in (1, 3) and words[-1] != ")"
         named = {key: set(map(plain, columns(of))) for key, of in self.of.items()}
         every = {words[-1]} if alone else set(words) & set().union(*named.values())
@@ -187,7 +186,7 @@ class Keys:
         own = [key for key in own if unit_of(self.of[key]) == units] or own
         if own and not (own := [key for key in own if same_table(self.of[key])]):
             raise Open("its words in the text name a column of another table")
-        places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)] for key in self.of}
+        places = self.lying(where)
         fits = {key for key, lists in self.labels.items() for labels in lists if called(values, places[key], labels)}
         if alone and not own and words[-1] in {name.lower() for name in self.named}:
             raise Open("its words in the text name no key of the query")
@@ -210,13 +209,15 @@ class Keys:
             group, found[name] = divmod(group, size)
         return found | {name: group for name in self.labels if type(name) is int}
 
+    def lying(self, where: list[tuple[int, int]]) -> dict[Any, list[Place]]:
+        """For each key where each of some groups lies on it."""
+        every = [(place, self.positions(place, group)) for place, group in where]
+        return {key: [(place, each.get(key)) for place, each in every] for key in self.of}
+
     def explain(self, names: list[str], shown: list[list[Any]], where: list[tuple[int, int]]) -> None:
         """Columns of keys, of rows that are these groups, are labels of them."""
-        lying = [self.positions(*group) for group in where]
-        left = []
+        places, left = self.lying(where), []
         for name, values in zip(names, shown, strict=True):
-            places = {key: [(one, each.get(key)) for (one, _), each in zip(where, lying, strict=True)]
-                      for key in self.labels}  # fmt: skip
             if any(called(values, places[key], labels) for key, lists in self.labels.items() for labels in lists):
                 continue
             if self.sure or not any(function(values, places[key]) for key in self.labels):
@@ -252,7 +253,7 @@ def unit_of(of: Node) -> set[str]:
     """The periods that an expression names: month, year."""
     kind, parts = only(of)
     own = {parts[0]} if kind in ("part", "start") else set[str]()
-    return own.union(*map(unit_of, flat(parts))) if kind not in ("column", "choose") else own
+    return own.union(*map(unit_of, operands(kind, parts))) if kind not in ("column", "choose") else own
 
 
 def within(values: list[Any], labels: Labels) -> bool:

@@ -157,10 +157,9 @@ def check_step(told: Any) -> None:
 
 def check_question(told: Node) -> None:
     """The members of a question, and of every node of its relation, its expressions and conditions."""
-    check_relation(told["plan"])
-    for name in ("sets", "keys", "statistics", "quantiles"):
-        check_nodes(told[name])
-    if told["top"] is not None and (whole(told["top"]) < 1 or not told["keys"]):
+    nodes = dict.fromkeys(("sets", "keys", "statistics", "quantiles"), check_nodes)
+    shaped(told, {"plan": check_relation, "top": maybe(int)} | nodes, "the query")
+    if told["top"] is not None and (told["top"] < 1 or not told["keys"]):
         raise Broken("a number of most common keys, of none")
 
 

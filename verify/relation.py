@@ -119,15 +119,6 @@ def only(node: Node) -> tuple[str, Any]:
     return kind, parts
 
 
-def flat(parts: Any) -> Iterator[Node]:
-    """The expressions among the arguments of a node."""
-    if isinstance(parts, dict):
-        yield parts
-    elif isinstance(parts, list):
-        for part in parts:
-            yield from flat(part)
-
-
 def operands(kind: str, parts: Any) -> list[Node]:
     """The expressions among the arguments of a node, as many as there must be: a condition is none."""
     several = kind in ("first", "least", "greatest") and len(parts) == 1 and len(parts[0]) > 0

@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections import Counter
+from fractions import Fraction
 
 import pytest
 
@@ -102,6 +104,18 @@ def twice(documents):
     documents["proof"]["answers"][1]["statement"] = documents["proof"]["answers"][0]["statement"]
 
 
+def unread(*inside):
+    """An exact number under a name that nobody reads, in what the proof says of a statement."""
+
+    def changed(documents):
+        told = documents["proof"]["answers"][0]
+        for name in inside:
+            told = told[name]
+        told["exact"] = 163
+
+    return changed
+
+
 def less_noise(documents):
     """Half of the noise in every step, which moves half as far; laws and events agree."""
     for part in ("plan", "proof"):
@@ -156,6 +170,9 @@ LIES = {
     "a statement of other rows": ("batch of cells", other_condition, "numbers"),
     "statements exchanged": ("batch of cells", other_statement, "numbers"),
     "a statement twice": ("batch of cells", twice, "numbers"),
+    "a statement with more members": ("batch of cells", unread(), "documents"),
+    "a question with more members": ("batch of cells", unread("question"), "documents"),
+    "a table with more members": ("batch of cells", unread("shown"), "documents"),
     "a batch of less noise": ("batch of persons", less_noise, "sensitivity"),
     "a batch of a narrower law": ("batch of sets", narrower_law, "sensitivity"),
     "an interval of a lone average": ("batch of persons", number(times(0.5), turn=4, ends=True), "numbers"),
@@ -185,6 +202,17 @@ def test_a_law_is_inverted_as_it_is():
     assert beyond([(1.0, laplace)] * 3, -1.0) == 1.0
     mixed = [(1.0, gaussian), (1.0, gaussian), (1e-5, laplace)]
     assert abs(beyond(mixed, 300.0) - math.erfc(3 / 2)) < 0.001
+
+
+def test_a_quotient_beyond_its_bounds_is_as_unsure_as_at_the_nearest():
+    """5,000 / 100 where no quotient is above 10: the noise is moved until 10 fits, and the interval begins there."""
+    checker()
+    ends, law = __import__("ends"), {"kind": "discrete-laplace", "scale": "10/1"}
+    forms = tuple(Counter({number: Fraction(1)}) for number in (0, 1))
+    quotient = ends.Inverted(forms, {0: (5000.0, law), 1: (100.0, law)}.get, [0.0, 10.0])
+    low, high = (quotient.edge(end, 0.05, 1.0, 0.0) for end in (0.0, 10.0))
+    assert high == 10 and 0 < low < 10
+    assert abs(ends.beyond([(1.0, law), (low, law)], (10 - low) * 100) - 0.05) < 0.002
 
 
 def only_single_cells(patch):
