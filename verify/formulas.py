@@ -236,6 +236,8 @@ class Formulas:
         if kind in ("statistic", "number", "sum", *AGGREGATES):
             leaves.append(tree)
         if kind == "sum":
+            if self.united(["*", ["number", parts[1]], ["statistic", self.statistic(parts[0])]]) != tree:
+                raise Broken("a sum in other units than those of its column")
             return ["*", float(ratio(parts[1])), ["statistic", self.statistic(parts[0])]]
         if kind == "statistic":
             return [kind, self.statistic(*parts)]

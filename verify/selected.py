@@ -64,15 +64,15 @@ def nested(words: list[str]) -> Iterator[list[str]]:
                 yield from each
 
 
-def statements(words: list[str]) -> list[list[list[str]]]:
-    """For each statement the items that it selects."""
+def clauses(words: list[str], first: set[str], last: set[str]) -> list[list[list[str]]]:
+    """For each statement the items behind some words, up to others."""
     found: list[list[list[str]]] = [[]]
     depth, inside = 0, False
     for word in words:
         depth += (word == "(") - (word == ")")
-        if depth == 0 and word in ("select", "from", ";", "union"):
-            inside = word == "select"
-            if inside and found[-1]:
+        if depth == 0 and word in first | last | {";"}:
+            inside = word in first
+            if word == "select" and found[-1]:
                 raise Open("the text has several queries in one")
             found += [[]] if word == ";" else []
             found[-1] += [[]] if inside else []
@@ -83,18 +83,14 @@ def statements(words: list[str]) -> list[list[list[str]]]:
     return [each for each in found if each]
 
 
+def statements(words: list[str]) -> list[list[list[str]]]:
+    """For each statement the items that it selects."""
+    return clauses(words, {"select"}, {"from", "union"})
+
+
 def called_tables(words: list[str]) -> list[list[str]]:
     """For each statement what the tables of its FROM are called, in their order."""
-    found, depth, inside = [list[list[str]]()], 0, False
-    for word in words:
-        depth += (word == "(") - (word == ")")
-        if depth == 0 and word in CLAUSES:
-            inside = word in ("from", "join")
-            found += [[]] if word == ";" else []
-            found[-1] += [[]] if inside else []
-        elif depth == 0 and inside:
-            found[-1][-1].append(word)
-    return [[table[-1] for table in each] for each in found if each]
+    return [[table[-1] for table in each] for each in clauses(words, {"from", "join"}, CLAUSES)]
 
 
 def item(words: list[str]) -> tuple[str | None, list[str]]:

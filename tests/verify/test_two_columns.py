@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
-from discreet.bundle import bundle_files
+from discreet.bundle import bundle_files, sheet
 from discreet.plan.formula import aggregate_formulas
 from verify import world
 from verify.conftest import state_in
@@ -72,7 +73,19 @@ def wider_grid(documents):
     told["formulas"][0][1][-1] = "1/7"
 
 
+def a_hundredfold(documents):
+    """A sum that is told as a hundred times what it is, in units that its column does not have."""
+    (told,), (table,) = documents["proof"]["shown"], documents["data"]["tables"]
+    _, above, below = told["formulas"][0][1]
+    _, (_, size), (_, summed) = above
+    told["formulas"][0][1] = ["/", ["sum", summed, f"{100 * Fraction(size)}" + "/1"], below]
+    low, high = table["intervals"][0][0]
+    table["intervals"][0][0] = list(sheet._outward((100 * low, 100 * high), None))
+    table["rows"][0][0] = round(100 * table["rows"][0][0], 6)
+
+
 LIES = {
+    "a sum a hundred times too large": ("decimals", a_hundredfold, "numbers"),
     "another correlation": ("correlation", number(nearer), "numbers"),
     "a shorter interval of a correlation": ("correlation", ends(0.85), "numbers"),
     "a longer interval of a correlation": ("correlation", ends(1.5), "numbers"),
