@@ -30,7 +30,7 @@ def check_ranges(tables: list[Any], stored: Node, content: Node, noisy: list[int
     low, high, _ = column(told)
     ends = [[label(max(one, low), told), label(min(two, high + 1) - 1, told)] for one, two in pairwise(edges)]
     heads = [[name, "key"] for name in (*names[:-1], "low", "high")] + [["rows", "derived"]]
-    if [[each["name"], each["kind"]] for each in table["columns"]] != heads:
+    if [[each["name"], each["kind"]] for each in table["columns"]] != heads or "bounds" in table["columns"][-1]:
         raise Broken("ranges under other columns than they are of")
     labels = [list(of_axis(axis, declared)) for axis in groups]
     places = list(product(*(range(size_of(axis)) for axis in groups)))

@@ -133,6 +133,8 @@ class Tables:
         ]
         if told is not None and (not columns or not {"columns", "cells"} <= set(told) <= MARKED):
             raise Broken("a table is marked as showing noisy numbers, but shows none, or has unknown members")
+        if any("bounds" in table["columns"][place] for place, *_ in told_["columns"]):
+            raise Broken("a noisy number has no bounds")
         cells = self.cells(told, len(rows))
         is_key = [each["kind"] == "key" for each in table["columns"]]
         names = [str(each["name"]) for each in table["columns"]]
@@ -167,8 +169,6 @@ class Tables:
     def column(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column that is said to be a multiple of one noisy number; returns its name where why is not known here."""
         statistic, times = whole(named[0]), ratio(named[1])
-        if "bounds" in table["columns"][place]:
-            raise Broken("a noisy number has no bounds")
         name = str(table["columns"][place]["name"])
         noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
         laws = [self.drawn[one, statistic][1] for one, _ in cells]

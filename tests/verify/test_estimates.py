@@ -116,6 +116,11 @@ def unread(*inside):
     return changed
 
 
+def bounded(documents):
+    """Exact numbers as the bounds of a column."""
+    tables_of(documents)[0]["columns"][-1]["bounds"] = [163, 164]
+
+
 def less_noise(documents):
     """Half of the noise in every step, which moves half as far; laws and events agree."""
     for part in ("plan", "proof"):
@@ -173,6 +178,8 @@ LIES = {
     "a statement with more members": ("batch of cells", unread(), "documents"),
     "a question with more members": ("batch of cells", unread("question"), "documents"),
     "a table with more members": ("batch of cells", unread("shown"), "documents"),
+    "bounds of a best estimate": ("batch of cells", bounded, "numbers"),
+    "bounds of a range": ("ranges", bounded, "numbers"),
     "a batch of less noise": ("batch of persons", less_noise, "sensitivity"),
     "a batch of a narrower law": ("batch of sets", narrower_law, "sensitivity"),
     "an interval of a lone average": ("batch of persons", number(times(0.5), turn=4, ends=True), "numbers"),
