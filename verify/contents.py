@@ -13,12 +13,11 @@ from typing import Any
 
 from measured import (
     Steps,
+    check_noise,
     closed,
     digest,
     maybe,
     moves,
-    noise_of,
-    numbers,
     parted,
     question_digest,
     shaped,
@@ -26,10 +25,10 @@ from measured import (
     text,
 )
 from members import check_nodes, check_question, check_relation, no_objects
-from networks import check_ladder, check_network, check_numbers
+from networks import check_ladder, check_network
 from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
 from stored import MEASUREMENT
-from strategies import check_strategies, law_of, shortened
+from strategies import far_by, law_of, shortened
 
 #: What all rows of a person weigh together, where they are weighted; what is made of persons, and how far one moves it.
 WEIGHT = 5_040
@@ -108,7 +107,7 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
         elif kind == "counted":
             table, number = content["persons"]
             related({"roster": table, "version": number}, plan)
-            check_numbers(events, values["noisy"], 1, 1, 1)
+            check_noise(events, [values["noisy"]], [(1, 1, 1)])
         elif is_row and "persons" in content:
             raise Broken("records of persons, where each row is a unit")
         else:
@@ -172,8 +171,7 @@ def check_linear(content: Node, events: list[Node], values: Any, plan: Node, sto
     if plan["kind"] == "ranges" and [axis[0] for axis in content["axes"]] != own:
         raise Broken("a step counted by other columns than the release says")
     check_axes(content["axes"], known)
-    parts = zip(content["linear"], events, values["noisy"], strict=True)
-    check_strategies(list(parts), [each for each in written if each is not None], size, added)
+    check_noise(events, values["noisy"], far_by(content["linear"], [each for each in written if each], size, added))
 
 
 def check_run(content: Node, step: Node, values: Any, plan: Node) -> None:
@@ -220,13 +218,7 @@ def cells(own: Any, content: Node) -> int:
 
 def check_tables(content: Node, events: list[Node], values: Any, rows: int) -> None:
     """A row is in one cell of each table."""
-    if len(content["measure"]) != len(events) or len(values) != len(events):
-        raise Broken("the number of tables differs from the number of events")
-    for own, event, noisy in zip(content["measure"], events, values, strict=True):
-        if event != noise_of(event, rows, rows**2):
-            raise Broken(f"the noise covers fewer than {rows} rows per unit")
-        if len(numbers(noisy)) != cells(own, content):
-            raise Broken("the number of noisy numbers differs from the number of cells")
+    check_noise(events, values, [(cells(own, content), rows, rows**2) for own in content["measure"]])
 
 
 def check_choice(content: Node, events: list[Node], values: Any, rows: int) -> None:
@@ -242,7 +234,7 @@ def check_distances(content: Node, events: list[Node], values: Any, rows: int) -
     far = [
         whole(content["parts"]) * rows * len([cells(own, content) for own in group]) for group in content["distances"]
     ]
-    check_numbers(events, values, len(far), sum(far), sum(each**2 for each in far))
+    check_noise(events, [values], [(len(far), sum(far), sum(each**2 for each in far))])
 
 
 def check_persons(content: Node, events: list[Node], values: Any, rows: int) -> None:
@@ -250,7 +242,7 @@ def check_persons(content: Node, events: list[Node], values: Any, rows: int) -> 
     if "persons" not in content:
         raise Broken("numbers of persons of nobody")
     facts = [*content["changes"][0], *content["changes"][1]] if "changes" in content else content["earlier"]
-    check_numbers(events, values, 1 + len(facts), 1 + len(facts), 1 + len(facts))
+    check_noise(events, [values], [(1 + len(facts),) * 3])
 
 
 def related(node: Node, plan: Node, fewest: int = 1) -> Relation:

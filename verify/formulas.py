@@ -180,9 +180,6 @@ class Formulas:
 
     def steps_of(self, of: Node) -> set[Fraction]:
         """The grids that an expression can have: that of its column, or of two of several multiplied or divided."""
-        if "column" in of and of["column"] in self.named:
-            plain = self.named[of["column"]]
-            return {step(plain) if plain["type"] in ("integer", "decimal") else Fraction(1)}
         own = [self.named[name] for name in columns(of) if name in self.named]
         return self.grids(of) or combined({Fraction(1)} | {step(each) for each in own if each["type"] == "decimal"})
 

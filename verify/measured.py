@@ -533,6 +533,20 @@ def noise_of(event: dict[str, Any], l1: int, l2_squared: int) -> dict[str, Any]:
     )
 
 
+def check_noise(events: list[Any], noisy: Any, moved: list[tuple[int, int, int]]) -> None:
+    """Each event is that of noise on what moves so far, and each vector has as many numbers as were measured.
+
+    moved: of each vector how many numbers it has, and how far a unit moves them: in sum, in squared length.
+    """
+    if not isinstance(noisy, list) or not len(events) == len(noisy) == len(moved):
+        raise Broken("the number of events or of noisy vectors differs from what was measured")
+    for event, vector, (count, l1, l2_squared) in zip(events, noisy, moved, strict=True):
+        if event != noise_of(event, l1, l2_squared):
+            raise Broken("the noise covers less than one unit")
+        if len(numbers(vector)) != count:
+            raise Broken("the number of noisy numbers differs from what was measured")
+
+
 def hashed(values: list[int]) -> str:
     return hashlib.sha256(struct.pack(f"<{len(values)}q", *values)).hexdigest()
 

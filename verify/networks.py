@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil, isqrt
 from typing import Any
 
-from measured import ladder, noise_of, numbers, parted, positive, ratio
+from measured import check_noise, ladder, numbers, parted, positive, ratio
 from relation import Broken, Node, Open, whole
 
 #: By how much an edge moves the width of a ladder's rungs.
@@ -17,20 +17,9 @@ STEPS = {"triangles": 1, "wedges": 2}
 PARTS, GRID = 1024, 10**12
 
 
-def check_numbers(events: list[Node], values: Any, count: int, l1: int, l2_squared: int) -> None:
-    if len(events) != 1 or events[0] != noise_of(events[0], l1, l2_squared):
-        raise Broken("the noise covers less than one unit")
-    if len(numbers(values)) != count:
-        raise Broken("the number of noisy numbers differs from the number of facts")
-
-
 def check_network(content: Node, events: list[Node], values: Any, rows: int) -> None:
     """Statistics of edges, each of which is a row and a unit; of nodes as units a bundle says too little."""
-    if len(content["network"]) != len(events) or len(values["noisy"]) != len(events):
-        raise Broken("the number of statistics differs from the number of events")
-    for own, event, noisy in zip(content["network"], events, values["noisy"], strict=True):
-        count, l1, l2 = edge_moves(*own)
-        check_numbers([event], noisy, count, l1, l2)
+    check_noise(events, values["noisy"], [edge_moves(*own) for own in content["network"]])
 
 
 def edge_moves(name: str, *more: Any) -> tuple[int, int, int]:

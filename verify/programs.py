@@ -6,7 +6,7 @@ A unit has at most so many rows of the declared table, each of which lies in one
 from math import prod
 from typing import Any
 
-from measured import digest, hashed, noise_of, numbers, parted, ratio, size_of
+from measured import check_noise, digest, hashed, numbers, parted, ratio, size_of
 from relation import Broken, Node
 
 
@@ -16,17 +16,12 @@ def check_declared_tables(plan: Node, stored: Node, drawn: list[Any], axes: list
     events = parted(step["event"])
     if digest(counted(kind, stored, axes)) != step["of"]:
         raise Broken("the step measured something other than these tables of these columns")
+    if kind == "publish" and drawn[0] != {"noisy": drawn[0]["noisy"], "beside": None}:
+        raise Broken("a step stores something other than its noisy numbers")
     if kind == "marginals":
-        counts = check_marginals(stored, events, [*map(size_of, axes)], rows)
+        check_noise(events, drawn[0], contrasts(stored, [*map(size_of, axes)], rows))
     else:
-        counts = nodes_by_groups(stored["cells"])
-        if drawn[0] != {"noisy": drawn[0]["noisy"], "beside": None}:
-            raise Broken("a step stores something other than its noisy numbers")
-        if len(events) != len(counts) or any(event != noise_of(event, rows, rows**2) for event in events):
-            raise Broken(f"the noise covers fewer than {rows} rows per unit, or other tables")
-    noisy = drawn[0] if kind == "marginals" else drawn[0]["noisy"]
-    if not isinstance(noisy, list) or [len(numbers(each)) for each in noisy] != counts:
-        raise Broken("the number of noisy numbers differs from the number of cells")
+        check_noise(events, drawn[0]["noisy"], [(count, rows, rows**2) for count in nodes_by_groups(stored["cells"])])
     return f"the noise covers {rows} rows per unit on all tables, which are what the step measured"
 
 
@@ -58,23 +53,17 @@ def nodes_by_groups(cells: Node) -> list[int]:
     return [(max(nodes) + 1) * (max(each) + 1) for nodes, groups in levels for each in groups]
 
 
-def check_marginals(stored: Any, events: list[Node], sizes: list[int], rows: int) -> list[int]:
+def contrasts(stored: Any, sizes: list[int], rows: int) -> list[tuple[int, int, int]]:
     """Each part is a table, by contrasts along some columns: (1, -1) of two cells, n I - J of more.
 
-    Returns how many numbers each has: one contrast of two cells, and as many as cells of more.
+    Returns how many numbers each has, one contrast of two cells and as many as cells of more, and how far rows move it.
     """
-    if len(events) != len(stored["parts"]) or len(events) != len(stored["shares"]):
-        raise Broken("the number of events differs from the number of parts")
-    for event, (_, centred) in zip(events, stored["parts"], strict=True):
-        far = [1, 1]
-        for size in [sizes[axis] for axis in centred]:
-            one, two = (1, 1) if size == 2 else (2 * (size - 1), size * (size - 1))
-            far = [far[0] * one, far[1] * two]
-        if event != noise_of(event, rows * far[0], rows**2 * far[1]):
-            raise Broken(f"the noise covers fewer than {rows} rows per unit")
-    if sum(map(ratio, stored["shares"])) > 1:
-        raise Broken("the shares add up to more than the whole")
-    return [
-        prod(1 if axis in centred and sizes[axis] == 2 else sizes[axis] for axis in own)
-        for own, centred in stored["parts"]
-    ]
+    if len(stored["parts"]) != len(stored["shares"]) or sum(map(ratio, stored["shares"])) > 1:
+        raise Broken("the shares are not those of the parts, or add up to more than the whole")
+    found = []
+    for own, centred in stored["parts"]:
+        more = [sizes[axis] for axis in centred if sizes[axis] != 2]
+        count = prod(1 if axis in centred and sizes[axis] == 2 else sizes[axis] for axis in own)
+        one, two = prod(2 * (size - 1) for size in more), prod(size * (size - 1) for size in more)
+        found.append((count, rows * one, rows**2 * two))
+    return found

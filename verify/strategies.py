@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from measured import SIZES, hashed, noise_of, numbers, small
+from measured import SIZES, hashed, numbers, small
 from relation import Broken, Node, Open, whole
 
 
@@ -61,17 +61,14 @@ def law_of(event: Node) -> Node:
     return {"kind": f"discrete-{event['kind']}", name: event[name]}
 
 
-def check_strategies(parts: list[tuple[Any, Node, Any]], written: list[Node], size: int, added: int) -> None:
-    """What strategies make of a table: each column says how far what is added to one cell moves them all.
-
-    parts: of each strategy its short form, its event and its noisy numbers. added: by a unit to all cells.
+def far_by(linear: list[Any], written: list[Node], size: int, added: int) -> list[tuple[int, int, int]]:
+    """Of strategies by their short forms how many numbers each makes, and how far they move: each column says how far
+    what is added to one cell moves them all. added: by a unit to all cells.
     """
-    for short, event, noisy in parts:
-        cells, count, l1, l2_squared = reach(short, written)
-        if event != noise_of(event, added * l1, added**2 * l2_squared) or cells != size:
-            raise Broken("the sensitivity of a strategy does not follow from its columns and from what a unit adds")
-        if len(numbers(noisy)) != count:
-            raise Broken("the number of noisy numbers differs from the rows of a strategy")
+    every = [reach(short, written) for short in linear]
+    if any(cells != size for cells, *_ in every):
+        raise Broken("a strategy of other cells than were measured")
+    return [(count, added * l1, added**2 * l2_squared) for _, count, l1, l2_squared in every]
 
 
 def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
