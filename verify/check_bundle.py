@@ -46,6 +46,8 @@ from shown import Tables, as_drawn, formed, written
 #: Two ways to turn rho into an epsilon may differ by less than this.
 CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
+#: Up to this epsilon of a choice of the most common keys twice its delta covers people who change: ln 2, nearly.
+SAFE = Fraction(69, 100)
 #: A line of card.yaml: a plain name, a text or a number. In other forms a name could be spelled in two ways.
 CARD = re.compile(r' *(?:[a-z_]+:(?: (?:"(?:[^"\\]|\\.)*"|[0-9.e+-]+))?|- "(?:[^"\\]|\\.)*")')
 #: What stands for the text of what no SQL asked for.
@@ -314,8 +316,11 @@ class Bundle:
         self.total = epsilon, rho, delta
         self.orders = None if plan["doubled"] else divergences(every)
         same(proof["total"], as_text(self.total), "the total loss")
-        if plan["doubled"] and epsilon is not None and '"noise_delta"' in text([plan["steps"], every]):
-            raise Open("keys were found by weights, whose delta does not just double where two people change")
+        parted = [part for each in parts.values() for part in each.get("events", [each])]
+        if plan["doubled"] and any(each["kind"] == "top-k" and ratio(each["epsilon"]) > SAFE for each in parted):
+            raise Open(
+                "the most common keys were chosen at an epsilon whose delta more than doubles where people change"
+            )
         return ", ".join(f"{name} {value}" for name, value in proof["total"].items() if value is not None)
 
     def claims(self) -> str:

@@ -510,10 +510,13 @@ class Steps:
             raise Broken("selecting the most common keys releases no numbers, but there are some")
         candidates = max(self.top, 1000)
         strangers, margin = min(most, candidates), whole(told["margin"])
-        lead = power(min(ratio(event["epsilon"]) * (margin - 1), Fraction(10_000)), up=False)
         if margin < 1:
             raise Broken("the margin of selecting the most common keys is below 1")
-        agree(ratio(event["delta"]), max(strangers / (strangers + lead), FEW))
+        # The chance that the stop is beaten where a person joins, and where one is changed, of which half is charged.
+        apart = (Fraction(10_000), ratio(event["epsilon"]) * (margin - 1), ratio(event["epsilon"]) * max(margin - 2, 0))
+        joined, changed = (strangers / (strangers + power(min(apart[0], far), up=False)) for far in apart[1:])
+        least = max(joined, FEW)
+        agree(ratio(event["delta"]), least if ratio(event["delta"]) <= least * CLOSE else max(least, changed / 2))
         return {"kind": "top-k", "margin": margin, "candidates": candidates} | named
 
 

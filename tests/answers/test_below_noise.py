@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answers import below_noise, column_numbers
+from discreet.answers import answer_release, column_numbers
 from discreet.answers.column_numbers import ColumnNumbers
 from discreet.release import ReleaseColumn
 
@@ -62,13 +62,13 @@ QUERIES = (
 @pytest.mark.parametrize("text", QUERIES)
 def test_a_release_counts_the_same(shop, text, monkeypatch):
     counts = []
-    count = below_noise.count_below_noise
+    count = answer_release._count_below_noise
 
     def both(reading, release):
         counts.append((count(reading, release), release.count_below_noise()))
         return counts[-1][0]
 
-    monkeypatch.setattr("discreet.answers.answer_release.count_below_noise", both)
+    monkeypatch.setattr("discreet.answers.answer_release._count_below_noise", both)
     for epsilon in (Fraction(1, 1000), 1):
         shop.sql(text).ask(epsilon=epsilon, fresh=True)
     assert counts and all(one == other for one, other in counts)

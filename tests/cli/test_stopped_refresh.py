@@ -14,8 +14,8 @@ import discreet
 STEPS = {
     "engine": "discreet.engines.duckdb.DuckDBEngine.declare",
     "copy": "discreet.engines.parquet_writer.write_parquet",
-    "group": "discreet.engines.duckdb_person_table._DuckDBPersonTable.group",
-    "side file": "discreet.engines.duckdb_person_table.write_side_file",
+    "group": "discreet.engines.duckdb_person_table._DuckDBPersonTable._group",
+    "side file": "discreet.engines.duckdb_person_table.write_persons",
     "rows": "discreet.engines.duckdb_person_table._DuckDBPersonTable.write",
     "in time": "discreet.kernel.curator.check_in_time",
 }

@@ -65,7 +65,7 @@ def entries(clinic):
 
 def test_the_stop_button_leaves_the_version_in_use(clinic, owner, monkeypatch):
     before, rows = stored(clinic), entries(clinic)
-    gate = Gate(monkeypatch, duckdb_person_table, "write_side_file")
+    gate = Gate(monkeypatch, duckdb_person_table, "write_persons")
     page, job = job_of(clinic, owner)
     try:
         assert gate.begun.wait(60)
@@ -89,7 +89,7 @@ def test_the_stop_button_leaves_the_version_in_use(clinic, owner, monkeypatch):
 
 
 def test_the_page_of_the_job_has_the_button_too(clinic, owner, monkeypatch):
-    gate = Gate(monkeypatch, duckdb_person_table, "write_side_file")
+    gate = Gate(monkeypatch, duckdb_person_table, "write_persons")
     page, job = job_of(clinic, owner)
     try:
         assert gate.begun.wait(60) and f'action="{page}/stop"' in owner.get(page).text
@@ -159,7 +159,7 @@ def test_erasing_somebody_is_not_stopped(clinic, owner, monkeypatch):
 
 def test_a_server_that_ends_leaves_no_half_made_version(clinic, owner, monkeypatch):
     before = stored(clinic)
-    gate = Gate(monkeypatch, duckdb_person_table, "write_side_file")
+    gate = Gate(monkeypatch, duckdb_person_table, "write_persons")
     _, job = job_of(clinic, owner)
     assert gate.begun.wait(60)
     ending = threading.Thread(target=clinic.house.close)

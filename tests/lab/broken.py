@@ -138,7 +138,7 @@ def a_threshold_too_low(monkeypatch):
 def a_margin_too_small(monkeypatch):
     known = TopKChoice._candidates
     monkeypatch.setattr(
-        TopKChoice, "_candidates", lambda self, *words: known(replace(self, margin=max(1, self.margin - 3)), *words)
+        TopKChoice, "_candidates", lambda self, *words: known(replace(self, margin=max(1, self.margin - 4)), *words)
     )
 
 

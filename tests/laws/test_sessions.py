@@ -173,12 +173,12 @@ def test_the_limit_of_a_month_taken_for_that_of_a_year(tmp_path, monkeypatch):
 
 def test_who_is_counted_is_not_charged(tmp_path, monkeypatch):
     """The charge of women is to men, and the other way round."""
-    real, men = curator.charge_request, Region((Box({"sex": ValueSet.of([1])}),))
+    real, men = curator.priced_charge, Region((Box({"sex": ValueSet.of([1])}),))
 
     def other(*parts):
         return replace(real(*parts), region=men)
 
-    monkeypatch.setattr(curator, "charge_request", other)
+    monkeypatch.setattr(curator, "priced_charge", other)
     caught(tmp_path, [WOMEN], "loses")
 
 

@@ -14,7 +14,7 @@ from discreet.accounting import events
 from discreet.errors import LedgerFault
 from discreet.mechanisms.bits import system
 from discreet.mechanisms.exponential import ExponentialMechanism
-from discreet.mechanisms.topk import TopKChoice, delta_of, topk_is_cheaper
+from discreet.mechanisms.topk import TopKChoice, delta_of, joining_delta, topk_is_cheaper
 from noise.divergence import UNIT
 from noise.source import FixedBits
 from tiers import size
@@ -135,6 +135,55 @@ def test_epsilon_is_attained():
     mechanism = TopKChoice(k=2, epsilon=Fraction(1), margin=3, candidates=3)
     here, there = (law(mechanism, counts)[1, 2] for counts in ((60, 20, 20), (61, 20, 20)))
     assert math.log(here[0] / there[1]) > 0.999 * float(events.loss(mechanism.event()).epsilon)
+
+
+def changes(keys, most, each=None):
+    """Every table with one person's keys taken out and another's put in; `each`: keys that a person may have."""
+    sets = [one for one in itertools.product((0, 1), repeat=keys) if each is None or sum(one) <= each]
+    for counts in itertools.product(range(most + 1), repeat=keys):
+        for one, other in itertools.combinations(sets, 2):
+            yield tuple(
+                tuple(count + more for count, more in zip(counts, person, strict=True)) for person in (one, other)
+            )
+
+
+def worst_change(mechanism, keys, most):
+    """The largest divergence at twice the claimed epsilon over tables that differ by a changed person; twice delta."""
+    claim, worst_found, laws = events.loss(mechanism.event()), Fraction(0), {}
+    for here, there in set(changes(keys, most, mechanism.keys_per_person)):
+        one, two = (
+            laws.get(counts) or laws.setdefault(counts, whole(law(mechanism, counts))) for counts in (here, there)
+        )
+        far = (excess(one, two, 2 * claim.epsilon)[1], excess(two, one, 2 * claim.epsilon)[1])
+        worst_found = max(worst_found, *far)
+    return worst_found, 2 * claim.delta
+
+
+@pytest.mark.thin(1)
+@pytest.mark.parametrize(
+    ("k", "candidates", "epsilon", "margin", "most"),
+    [
+        (1, 2, Fraction(2), 3, None),
+        (1, 2, Fraction(2), 4, 1),
+        (2, 2, Fraction(1, 2), 2, None),
+        (1, 1, Fraction(3), 2, 1),
+    ],
+)
+def test_changing_a_person_loses_at_most_twice_as_much(k, candidates, epsilon, margin, most):
+    """As where an exact total was published: all tables of 4 keys, all pairs of persons of whom either may be there."""
+    mechanism = TopKChoice(k=k, epsilon=epsilon, margin=margin, candidates=candidates, keys_per_person=most)
+    found, claimed = worst_change(mechanism, 4, size(2, 3))
+    assert found <= claimed + NOTHING
+
+
+def test_twice_the_delta_of_joining_is_too_little_for_a_change(monkeypatch):
+    """Two keys that one person leaves fall below the two that another joins: exp(epsilon) times as likely as one alone."""
+    mechanism = TopKChoice(k=1, epsilon=Fraction(2), margin=4, candidates=2)
+    true = worst_change(mechanism, 4, 2)
+    assert true[1] * Fraction(3, 4) < true[0] <= true[1] + NOTHING
+    monkeypatch.setattr("discreet.mechanisms.topk.delta_of", joining_delta)
+    found, claimed = worst_change(mechanism, 4, 2)
+    assert found > claimed * 3
 
 
 @pytest.mark.parametrize("mutant", ["no margin", "blind to keys left out", "twice the rate"])

@@ -92,6 +92,40 @@ def test_delta_is_the_chance_that_a_person_shows(keys, monkeypatch):
         assert np.unique(shown).size > turns * most * 1.2 + 6.5 * math.sqrt(turns * most)
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "most"), [("1", "0.1", 2), ("8", "0.00001", 2), ("3", "0.01", 3)])
+def test_changing_a_person_costs_at_most_twice_as_much(epsilon, delta, most, monkeypatch):
+    """As where an exact total was published: tables of three keys, all pairs of persons; the law of what shows, summed."""
+    found = WeightedThreshold.within(epsilon=Fraction(epsilon), delta=Fraction(delta), keys_per_person=most)
+    claimed = 2 * float(found.event().delta)
+    assert claimed / 10 < _worst_change(found, most) <= claimed
+    monkeypatch.setattr(weighted_threshold, "is_covered", lambda *_, **__: True)
+    fields = {name: getattr(found, name) for name in found.__slots__}
+    low = WeightedThreshold(**fields | {"threshold": max(found.threshold - 2 * UNIT, UNIT + 1)})
+    assert _worst_change(low, most) > claimed * 1.1
+
+
+def _worst_change(found, most):
+    persons = [each for each in product((0, 1), repeat=3) if sum(each) <= most]
+    common = found.threshold // UNIT + 1
+    factor, worst = math.exp(2 * float(found.epsilon)), 0.0
+    for base in product((0, 1, common - 3, common - 1, common), repeat=3):
+        laws = {each: _shows(found, base, each, most) for each in persons}
+        for one, other in product(persons, repeat=2):
+            pairs = zip(laws[one], laws[other], strict=True)
+            worst = max(worst, sum(max(0.0, here - factor * there) for here, there in pairs))
+    return worst
+
+
+def _shows(found, base, person, most):
+    """The chance of each set of keys that may show."""
+    own = weight(max(1, sum(person)), most)
+    weights = [count * UNIT + own * joined for count, joined in zip(base, person, strict=True)]
+    shown = [float(found.noise.tail(found.threshold - each - 1)) / 2 if 0 < each < found.threshold else
+             1 - float(found.noise.tail(each - found.threshold)) / 2 if each else 0.0 for each in weights]  # fmt: skip
+    return [math.prod(chance if shows else 1 - chance for chance, shows in zip(shown, outcome, strict=True))
+            for outcome in product((0, 1), repeat=3)]  # fmt: skip
+
+
 def test_the_tail_is_summed_for_all_numbers_of_keys():
     """With little noise the worst person has one key, whose weight is whole; with much noise one with many."""
     quiet, loud = (DiscreteGaussian(sigma2=Fraction(UNIT**2) * sigma2) for sigma2 in (Fraction(1, 10), 100))

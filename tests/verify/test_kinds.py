@@ -8,8 +8,10 @@ import pytest
 
 import clinic
 import discreet
+from discreet import exact
 from discreet.bundle import bundle_files
 from discreet.bundle.verification import verify
+from discreet.mechanisms import topk
 from discreet.schema import project_file
 from synth.worlds import fit, open_project
 from verify import world
@@ -41,19 +43,47 @@ def test_gaussian_noise_before_and_after_an_exact_total(tmp_path):
     assert set(verdicts(bundle_files.make_bundle(zcdp, keys.id)).values()) == {"proved"}
 
 
-def test_keys_by_weights_before_and_after_an_exact_total(tmp_path):
-    """Their delta has a part for noise: of two units, each of which it covers, it is more than twice that part."""
-    with state_in(tmp_path / "state"):
-        world.persons_project(tmp_path / "p")
-        path = tmp_path / "p" / "discreet.toml"
+def _before_and_after_an_exact_total(folder, sql, **price):
+    """Two bundles of one release, and the project."""
+    with state_in(folder / "state"):
+        world.persons_project(folder / "p")
+        path = folder / "p" / "discreet.toml"
         path.write_text(path.read_text().replace("rows_per_person = 4", 'rows_per_person = 4\ninvariants = ["*"]'))
-        project = discreet.open(tmp_path / "p")
-        release = project.sql("SELECT town, count(*) AS n FROM visits GROUP BY town").ask(epsilon=1)
+        project = discreet.open(folder / "p")
+        release = project.sql(sql).ask(**price)
         before = bundle_files.make_bundle(project, release.id)
         project.ledger.declare_invariant("visits", 1, words="rows in all")
-        after = bundle_files.make_bundle(project, release.id)
+        return before, bundle_files.make_bundle(project, release.id)
+
+
+def test_keys_by_weights_before_and_after_an_exact_total(tmp_path):
+    """Twice their delta covers a person who is changed (docs/proofs/groups.md)."""
+    sql = "SELECT town, count(*) AS n FROM visits GROUP BY town"
+    for files in _before_and_after_an_exact_total(tmp_path, sql, epsilon=1):
+        assert set(verdicts(files).values()) == {"proved"}
+
+
+MOST_COMMON = "SELECT town, count(DISTINCT id) AS n FROM visits GROUP BY town ORDER BY n DESC LIMIT 1"
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_the_most_common_keys_before_and_after_an_exact_total(tmp_path, monkeypatch, earlier):
+    """Twice what earlier versions charged does not cover a person who is changed (docs/proofs/topk.md)."""
+    if earlier:
+        monkeypatch.setattr(topk, "delta_of", topk.joining_delta)
+    before, after = _before_and_after_an_exact_total(tmp_path, MOST_COMMON, epsilon=4)
+    monkeypatch.undo()
+    [choice] = [each for each in json.loads(before["plan.json"])["event"]["events"] if each["kind"] == "top-k"]
+    assert float(exact.read(choice["epsilon"])) > 0.7
     assert set(verdicts(before).values()) == {"proved"}
     assert {name: verdict for name, verdict in verdicts(after).items() if verdict != "proved"} == {"losses": "open"}
+    for files, is_sound in ((before, True), (after, not earlier)):
+        folder = tmp_path / ("after" if files is after else "before")
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+        assert verify(folder).sound == is_sound
 
 
 def test_refined(tmp_path):

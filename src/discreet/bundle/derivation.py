@@ -16,7 +16,7 @@ from discreet import exact
 from discreet.accounting import events
 from discreet.accounting.events import Event
 from discreet.kernel.measurement import ChosenBins, DiscoveredKeys, Measurement, NoisyCells, law_to_data
-from discreet.mechanisms.topk import CANDIDATES
+from discreet.mechanisms.topk import CANDIDATES, joining_delta
 from discreet.mechanisms.topk import delta_of as topk_delta
 from discreet.plan.cell_statistics import Sum
 from discreet.plan.cells import Axis
@@ -221,11 +221,15 @@ def _parts(event: Event) -> tuple[Event, ...]:
 
 
 def _margin(event: events.TopKEvent, most: int) -> int | None:
-    """How far the stop stood above what is left out: the margin whose delta was charged; None where there is none."""
+    """How far the stop stood above what is left out: the margin whose delta was charged; None where there is none.
+
+    Versions before 0.2 charged the delta of joining alone, which is all that counts where no exact total is published.
+    """
     strangers = min(most, max(event.choices, CANDIDATES))
     ratio = strangers * (1 - event.delta) / event.delta
     near = 1 + (round(exact.ln(ratio, up=True) / event.epsilon) if ratio > 1 else 0)
-    for margin in range(max(1, near - 2), near + 3):
-        if topk_delta(event.epsilon, margin=margin, strangers=strangers) == event.delta:
-            return margin
+    for charged in (topk_delta, joining_delta):
+        for margin in range(max(1, near - 2), near + 4):
+            if charged(event.epsilon, margin=margin, strangers=strangers) == event.delta:
+                return margin
     return None

@@ -29,6 +29,7 @@ from discreet.accounting.events import (
     PermuteAndFlipEvent,
     ReservationEvent,
     ThresholdEvent,
+    TopKEvent,
     WeightedThresholdEvent,
 )
 from discreet.bundle.answer_replay import catalog_of, schema_of
@@ -45,6 +46,7 @@ from discreet.kernel.person_table import WEIGHT
 from discreet.kernel.program import content_digest, step_digest, unpack_contents
 from discreet.mechanisms.laplace import DiscreteLaplace
 from discreet.mechanisms.threshold import delta_of
+from discreet.mechanisms.topk import delta_of as topk_delta
 from discreet.mechanisms.weighted_threshold import is_covered
 from discreet.plan.cell_statistics import PersonCount, RowCount, statistic_data
 from discreet.plan.expressions import TextCode
@@ -96,7 +98,7 @@ def _check_answer(derivation: Mapping[str, Any], plan: Mapping[str, Any]) -> str
         if sum(step["kind"] in _KEYS for step in steps) != bool(question["keys"]):
             raise ReplayMismatch("the release shows keys that no step discovered, or that were discovered twice")
         for step in steps:
-            _check_answer_step(step, question["top"])
+            _check_answer_step(step, question["top"], doubled=plan["doubled"])
             if step["kind"] in _KEYS:
                 part = stored["parts"][step["part"]]
                 _check_keys(part, step["event"], width=len(question["keys"]))
@@ -136,7 +138,7 @@ def _check_counted(answers: int | None, derivation: Mapping[str, Any]) -> None:
         )
 
 
-def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
+def _check_answer_step(step: Mapping[str, Any], top: int | None, *, doubled: bool) -> None:
     event = step["event"]
     match step["kind"]:
         case "noise":
@@ -156,6 +158,16 @@ def _check_answer_step(step: Mapping[str, Any], top: int | None) -> None:
         case _:
             if step["margin"] is None or event["choices"] != top:
                 raise ReplayMismatch("the delta of the most common keys does not follow from any margin")
+            if doubled:
+                _check_changed(events.from_data(event), step)
+
+
+def _check_changed(event: Event, step: Mapping[str, Any]) -> None:
+    """Where exact totals are published, neighbours change one person: earlier versions charged less than that costs."""
+    assert isinstance(event, TopKEvent)
+    strangers = min(step["touched"], step["candidates"])
+    if event.delta < topk_delta(event.epsilon, margin=step["margin"], strangers=strangers):
+        raise ReplayMismatch("an exact total is published, and twice the delta of the most common keys is too little")
 
 
 def _check_quantile(choices: list[Event]) -> None:

@@ -45,7 +45,7 @@ class TopKChoice:
 
     Guarantee: (k epsilon, delta)-differentially private under adding or removing one person, and
         (k epsilon^2 / 8)-zCDP but for a part of weight delta of each law; delta is `delta_of` these
-        numbers.
+        numbers. Under changing one person 2 k epsilon, four times that zCDP, and 2 delta.
     Because: a person moves each count by 0 or 1, all in one direction, so the weights exp(epsilon *
         count) and that of the stop each grow by a factor within [1, exp(epsilon)], and so does their
         sum: a choice loses epsilon where the candidates are the same. Keys that are candidates with the
@@ -86,9 +86,13 @@ class TopKChoice:
             raise ValueError(f"k, epsilon and delta are needed, got {k}, {epsilon}, {delta}")
         candidates = max(k, candidates)
         each, strangers = epsilon / k, _strangers(candidates, keys_per_person)
-        # delta_of is at most `delta` exactly when exp(each * (margin - 1)) >= strangers (1 - delta) / delta.
-        ratio = strangers * (1 - delta) / delta
-        margin = 1 + (ceil(rounding.ln(ratio, up=True) / each) if ratio > 1 else 0)
+        # delta_of is at most `delta` exactly when exp(each * (margin - 1)) >= strangers (1 - delta) / delta, and, by
+        # its second part, exp(each * (margin - 2)) >= strangers (1 - 2 delta) / (2 delta).
+        joining, changing = strangers * (1 - delta) / delta, strangers * (1 - 2 * delta) / (2 * delta)
+        margin = max(
+            less + (ceil(rounding.ln(ratio, up=True) / each) if ratio > 1 else 0)
+            for less, ratio in ((1, joining), (2, changing))
+        )
         while margin > 1 and delta_of(each, margin=margin - 1, strangers=strangers) <= delta:
             margin -= 1
         return TopKChoice(k=k, epsilon=each, margin=margin, candidates=candidates, keys_per_person=keys_per_person)
@@ -152,13 +156,32 @@ def _strangers(candidates: int, keys_per_person: int | None) -> int:
 
 
 def delta_of(epsilon: Fraction, *, margin: int, strangers: int) -> Fraction:
+    """The delta of a choice, rounded up: where a person joins or leaves, and twice it where one is changed.
+
+    The first is `joining_delta`. The second, s / (s + exp(epsilon (margin - 2))), is more than twice the first where
+    exp(epsilon) > 2; half of it is delta then, because exact totals count delta twice (docs/proofs/topk.md).
+    """
+    return max(
+        joining_delta(epsilon, margin=margin, strangers=strangers), _beaten(epsilon, margin - 2, strangers, times=2)
+    )
+
+
+def joining_delta(epsilon: Fraction, *, margin: int, strangers: int) -> Fraction:
     """The chance that one of s `strangers` beats the stop: s / (s + exp(epsilon (margin - 1))), rounded up.
 
     It is attained: on an empty table, by a person in `strangers` keys.
     """
-    lead = rounding.exp(min(epsilon * (margin - 1), _FAR), up=False)
-    delta = max(strangers / (strangers + lead), _LEAST)
-    return Fraction(_SHORT.divide(Decimal(delta.numerator), Decimal(delta.denominator)))
+    return _beaten(epsilon, margin - 1, strangers)
+
+
+def _beaten(epsilon: Fraction, lead: int, strangers: int, *, times: int = 1) -> Fraction:
+    """The chance that strangers beat a stop that is so many persons ahead, over `times`, as it is stored.
+
+    A negative lead is counted as none: half of that is then no more than the delta of one person more.
+    """
+    weight = rounding.exp(min(epsilon * max(lead, 0), _FAR), up=False)
+    chance = max(strangers / (strangers + weight) / times, _LEAST)
+    return Fraction(_SHORT.divide(Decimal(chance.numerator), Decimal(chance.denominator)))
 
 
 def topk_is_cheaper(*, keys_per_person: int, k: int, epsilon: Fraction, delta: Fraction) -> bool:

@@ -7,8 +7,10 @@ fault. The fast tier has a short one of each role, on a phone.
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -19,6 +21,7 @@ from browser.console.furnished import declare_networks
 from browser.console.place import NAMES, Place, placed
 from discreet.console.jobs.job_queue import BackgroundJob, JobQueue, Progress
 from discreet.console.visitor import Visitor
+from discreet.kernel import curator
 
 pytestmark = pytest.mark.xdist_group("console-flows")
 
@@ -183,6 +186,40 @@ def test_a_job_is_left_found_again_and_stopped(coming: Coming, place: Place, rol
         expect(line).to_contain_text("nothing")
         check_layout(page)
     assert job.wait(30) and job.stopping
+
+
+@people("owner", fast="owner")
+def test_the_making_of_a_version_is_stopped(
+    coming: Coming, place: Place, monkeypatch: pytest.MonkeyPatch, role: str, window: str
+) -> None:
+    """From the table's page to its job, to all jobs, and back to a version that is the one before."""
+    before, goes_on, check = charges(place), threading.Event(), curator.check_in_time
+    version = place.house.handle.project.version("patients").number
+
+    def late(*given: Any, **how: Any) -> Any:
+        assert goes_on.wait(100)
+        return check(*given, **how)
+
+    monkeypatch.setattr(curator, "check_in_time", late)
+    with coming(role, at="/admin/table/patients", viewport=WINDOWS[window]) as page:
+        try:
+            page.get_by_label("even if nothing has changed").check()
+            page.get_by_role("button", name="Refresh").click()
+            expect(page.get_by_role("button", name="Stop")).to_be_visible()
+            expect(page.locator("main")).to_contain_text("Nothing is charged, and the version in use stays in use")
+            check_layout(page)
+            page.get_by_role("link", name="jobs", exact=True).click()
+            page.locator("[data-job]").get_by_role("button", name="Stop").click()
+            expect(page.locator("[data-job]")).to_contain_text("(stopping)")
+            check_layout(page)
+        finally:
+            goes_on.set()
+        stopped = f"no new version of 'patients' was made; version {version} is still in use"
+        expect(page.get_by_role("row").filter(has_text=stopped).first).to_be_visible()
+        check_layout(page)
+        page.goto("/admin/table/patients")
+        expect(page.locator("main")).to_contain_text(stopped)
+    assert charges(place) == before and place.house.handle.project.version("patients").number == version
 
 
 @people("owner", "analyst")
