@@ -316,11 +316,10 @@ class Bundle:
         self.total = epsilon, rho, delta
         self.orders = None if plan["doubled"] else divergences(every)
         same(proof["total"], as_text(self.total), "the total loss")
-        parted = [part for each in parts.values() for part in each.get("events", [each])]
+        told = [*parts.values(), *(step["event"] for step in plan["steps"] or ())]
+        parted = [part for each in told for part in each.get("events", [each])]
         if plan["doubled"] and any(each["kind"] == "top-k" and ratio(each["epsilon"]) > SAFE for each in parted):
-            raise Open(
-                "the most common keys were chosen at an epsilon whose delta more than doubles where people change"
-            )
+            raise Open("the most common keys were chosen at an epsilon whose delta more than doubles for a change")
         return ", ".join(f"{name} {value}" for name, value in proof["total"].items() if value is not None)
 
     def claims(self) -> str:
