@@ -86,8 +86,8 @@ def coverage(step, width, *, epsilon=Fraction(1), is_pure=True, noise=None):
     share = epsilon * Fraction(4, 5)
     plan = LadderPlan(epsilon=share, step=step, is_pure=is_pure)
     noise = noise or DiscreteLaplace(scale=Fraction(step) / (epsilon - share))
-    held = 0.0
-    for noisy in range(width - 40 * step, width + 40 * step):
+    held, far = 0.0, noise.half_width(Fraction(9999, 10_000))
+    for noisy in range(width - far, width + far + 1):
         ladder = plan.above(noisy)
         chances = law(ladder, width)
         half_width = plan.half_width(ladder.floor, noise, CONFIDENCE)
