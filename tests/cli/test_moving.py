@@ -121,6 +121,7 @@ def test_a_machine_joins_with_a_state_folder_or_says_that_it_is_alone(
     assert told["hint"] == "discreet ledger adopt --alone --yes"
     code, out, _ = say(capsys, tmp_path / "here", "ledger", "adopt", "--alone", "--yes")
     assert code == 0 and "a new key" in out and "the whole budget counts as spent" in out
+    assert "if exact totals were published after this copy was made" in out
     assert run(capsys, tmp_path / "here", "query", BY_SEX, "--epsilon", "0.1")[0] == 4
 
 

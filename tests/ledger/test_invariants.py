@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.accounting import events
 from discreet.accounting.filter import Cost
 from discreet.accounting.guarantee import FilterLimits, Guarantee
-from discreet.errors import BudgetExceeded, LedgerLocked, UsageError
+from discreet.errors import BudgetExceeded, LedgerFault, LedgerLocked, UsageError
 from discreet.exact import EPSILON_UNITS, RHO_UNITS
 from discreet.ledger.account import Account
 from discreet.ledger.ledger import Ledger
@@ -225,6 +225,9 @@ def test_a_history_that_is_not_known_cannot_be_counted_double(path: Path, tmp_pa
         with pytest.raises(UsageError, match="adopted without its state folder"):
             ledger.declare_invariant("patients", 1, words="totals")
         assert not ledger.refresh().invariants
+        body = {"id": "i-1", "population": "patients", "table": "patients", "version": 1, "words": "totals"}
+        with pytest.raises(LedgerFault, match=r"not valid \(invariant\)"), ledger._journal.committed_section():
+            ledger._journal.append("invariant", body)  # nor by another writer: what reads the chain refuses it
 
 
 def test_nothing_is_declared_on_a_locked_table(ledger):

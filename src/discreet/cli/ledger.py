@@ -148,6 +148,8 @@ def adopt(
         text += "\nthe ledger has a new key: to join again, other machines need a copy of this machine's state folder"
     if state is None:
         text += "\nif a limit was raised after this copy was made, the copy does not include it: grant that much less"
+        text += "\nif exact totals were published after this copy was made, charges must count double, but here they "
+        text += "count once: grant nothing more to the people they are about"
     terminal.print_result(data, text, as_json=as_json)
 
 

@@ -90,9 +90,12 @@ class Account:
     `sealed` is set when a ledger was adopted without its anchor: everything under the limits that this copy
     knows then counts as spent.
     Guarantee: sealed (E, D), and later a grant to (E', D'), is (E', D')-DP in all, if (E, D) was the largest limit
-        ever granted. A grant made after the copy was taken is unknown to it; the owner is told so when adopting.
-    Because: the sealed part was accepted by its own filter, so it is (E, D)-DP; a fresh filter of
-        (E' - E, D' - D) accepts the rest; adaptive (epsilon, delta) losses add.
+        ever granted and no exact total was published later. Of a grant, or of an exact total, that came after the copy
+        was taken it does not know; the owner is warned of both when adopting. No exact total can be published
+        afterwards: what is (E, D)-DP for a person who joins need not be (2 E, 2 D)-DP for one who is changed.
+    Because: the sealed part was accepted by its own filter, so it is (E, D)-DP (for people who change, where the copy
+        knows of exact totals); a fresh filter of (E' - E, D' - D) accepts the rest; adaptive (epsilon, delta) losses
+        add.
 
     `invariant` is set when an exact total of these people was published. Neighbours then change one unit and keep the
     totals; every charge, old and new, counts double, and one arm must hold for everybody.

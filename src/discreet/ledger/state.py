@@ -444,6 +444,8 @@ class LedgerState:
         version = self.version(body["table"], body["version"])
         if body["id"] in self.invariants or version.population != account.name or not account.fits_counted_double():
             raise ValueError("an invariant is declared twice, belongs to another population, or exceeds the limit")
+        if account.sealed is not None:
+            raise ValueError("an invariant of people whose earlier charges are unknown")
         self.invariants[body["id"]] = Invariant(
             id=body["id"], population=account.name, table=version.table, version=version.number, words=body["words"]
         )
