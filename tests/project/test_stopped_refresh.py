@@ -6,13 +6,16 @@
 import gzip
 import itertools
 import json
+import os
 import threading
 
 import pytest
 
 import discreet
 import made_tables
-from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, unpacking
+from discreet.console.jobs.owner_reports import refresh_report
+from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, table_file, unpacking
+from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
 from discreet.errors import LedgerFault
 from discreet.kernel import version as version_module
@@ -319,3 +322,67 @@ def test_planted_a_version_that_is_entered_after_the_stop_is_seen(tmp_path, monk
     stop = LateStop(looked)
     with stoppable_by(stop):
         assert project.refresh("visits")[0] == 2, "the stop was missed"
+
+
+@pytest.mark.parametrize("moment", ["the table has its name", "the working folder goes"])
+@pytest.mark.parametrize("write", [write_rows, write_persons], ids=lambda write: write.__name__)
+def test_a_keyboard_that_breaks_off_a_first_version_leaves_no_file(tmp_path, monkeypatch, write, moment):
+    """Also just when the table is whole and no version names it yet."""
+    how = write(tmp_path, 0)
+    discreet.init(tmp_path).add(how.pop("files"), name="visits", epsilon=3, **how)
+    project, met = discreet.open(tmp_path), []
+
+    def breaking(act, is_met):
+        def broken(*given, **rest):
+            act(*given, **rest)
+            if is_met(*given):
+                met.append(given)
+                raise KeyboardInterrupt
+
+        return broken
+
+    def is_table(_, target):
+        return target.suffix == ".parquet" and ".persons" not in target.name
+
+    with monkeypatch.context() as patch:
+        if moment == "the table has its name":
+            patch.setattr(table_file.os, "replace", breaking(os.replace, is_table))
+        else:
+            patch.setattr(DuckDBEngine, "declare", breaking(DuckDBEngine.declare, lambda *_: True))
+        with pytest.raises(KeyboardInterrupt):
+            project.sql(COUNT).ask(epsilon="0.5")
+    assert met and files_of_versions(project) == [] and "visits" not in project.ledger.refresh().versions
+    assert project.verify().sound and project.sql(COUNT).ask(epsilon="0.5").rows
+
+
+def test_a_keyboard_only_pulls_the_stop_of_a_first_version(tmp_path, monkeypatch):
+    """In a question, too, the making looks for the stop itself."""
+    how = write_persons(tmp_path, 0)
+    discreet.init(tmp_path).add(how.pop("files"), name="visits", epsilon=3, **how)
+    project, stop, make = discreet.open(tmp_path), StopSignal(), Versions._make
+
+    def pulled(self, *given, **rest):
+        assert stop.is_orderly
+        stop.request()
+        return make(self, *given, **rest)
+
+    monkeypatch.setattr(Versions, "_make", pulled)
+    with stoppable_by(stop), pytest.raises(Stopped):
+        project.sql(COUNT).ask(epsilon="0.5")
+    assert not stop.is_orderly and files_of_versions(project) == []
+
+
+def test_a_stop_while_the_source_is_compared_says_that_no_version_was_made(tmp_path):
+    """Whoever refreshes looks before whether anything changed, which reads files that were touched."""
+    project = made(tmp_path)
+    os.utime(write_persons(tmp_path, 0)["files"])
+    for last in itertools.count(1):
+        fingerprint._digest_at.cache_clear()
+        with stoppable_by(LateStop(last)):
+            try:
+                refresh_report(project, "visits", force=False)
+            except MakingStopped as problem:
+                assert problem.reason == "stopped, so no new version of 'visits' was made; version 1 is still in use"
+            else:
+                assert last > 2
+                return

@@ -93,15 +93,15 @@ class Curator:
         if keys is not None:
             source = {**source, MARK: keys.mark}
         try:
-            making = origin.make(
-                engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
-            )
-        except Exception:
-            stop_signal.check_stop()  # an engine that is interrupted says only that it failed
-            raise
-        finally:
-            wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
-        try:
+            try:
+                making = origin.make(
+                    engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
+                )
+            except Exception:
+                stop_signal.check_stop()  # an engine that is interrupted says only that it failed
+                raise
+            finally:
+                wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
             source = origin.confirm(dict(source))
             check_in_time(name)
             stop_signal.check_stop()
@@ -115,7 +115,7 @@ class Curator:
                 number=number,
                 forgotten=None if keys is None else (origin.whose, forgotten),
             )
-        except BaseException:
+        except BaseException:  # a keyboard's, too, which may come just when a whole table has taken its name
             drop_unless_entered(name, ledger=self.ledger, engine=engine, target=target)
             raise
         return making

@@ -10,8 +10,8 @@ whether its declaration is, and `version_erasure` how a person is forgotten in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -159,19 +159,25 @@ class Versions:
 
         It can be stopped until the version is entered (`Curator.make`), and says so as `stop_signal.MakingStopped`.
         """
-        try:
-            with stop_signal.orderly():
-                stop_signal.check_stop()
-                self._correct(self.file.table(name))
-                is_unchanged = not force and self.changes.is_up_to_date(name)
-                stop_signal.check_stop()
-                making = None if is_unchanged else self._make(name, builds_on=not force)
-        except stop_signal.Stopped:
-            raise self.stopped(name) from None
+        with self.stoppable_making(name):
+            self._correct(self.file.table(name))
+            is_unchanged = not force and self.changes.is_up_to_date(name)
+            stop_signal.check_stop()
+            making = None if is_unchanged else self._make(name, builds_on=not force)
         with stop_signal.unstoppable():
             with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
                 self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
             return self.newest(name).number, making
+
+    @contextmanager
+    def stoppable_making(self, name: str) -> Iterator[None]:
+        """A stop within says that no new version was made. Also around what looks at a source before `refresh`."""
+        try:
+            with stop_signal.orderly():
+                stop_signal.check_stop()
+                yield
+        except stop_signal.Stopped:
+            raise self.stopped(name) from None
 
     def stopped(self, name: str) -> stop_signal.MakingStopped:
         """What becomes of a table whose new version is not made because somebody stopped it."""
@@ -310,7 +316,8 @@ class Versions:
         except ContentFault:
             raise _not_made(table) from None
         try:
-            self._make(table.name, number=number)
+            with stop_signal.orderly():
+                self._make(table.name, number=number)
         except stop_signal.Stopped:  # of the question: it tells no more than that, see `stop_signal`
             raise
         except UsageError:
