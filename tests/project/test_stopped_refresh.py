@@ -17,7 +17,7 @@ from discreet.console.jobs.owner_reports import refresh_report
 from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, table_file, unpacking
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
-from discreet.errors import LedgerFault
+from discreet.errors import LedgerFault, UsageError
 from discreet.kernel import version as version_module
 from discreet.ledger.ledger import Ledger
 from discreet.project.versions import Versions
@@ -386,3 +386,67 @@ def test_a_stop_while_the_source_is_compared_says_that_no_version_was_made(tmp_p
             else:
                 assert last > 2
                 return
+
+
+def moved(folder, write=write_persons):
+    """A project whose file puts `visits` into another population since version 1."""
+    made(folder, write)
+    text = (folder / "discreet.toml").read_text()
+    limit = "budget = {epsilon = 3, delta = 0}\n"
+    assert limit in text
+    text = text.replace(limit, "").replace("[tables.visits]\n", '[tables.visits]\npopulation = "other"\n', 1)
+    (folder / "discreet.toml").write_text(f"{text}\n[populations.other]\n{limit}")
+    return discreet.open(folder)
+
+
+@pytest.mark.parametrize("write", [write_rows, write_persons], ids=lambda write: write.__name__)
+def test_a_stop_before_a_table_is_in_another_population_leaves_its_version(tmp_path, write):
+    """The version in use gives way when the new one is entered, and not before it is made."""
+    project = moved(tmp_path, write)
+
+    def unchanged():
+        state = project.ledger.refresh()
+        assert state.population_of_table["visits"] == "visits" and "other" not in state.accounts
+        assert project.verify().sound
+
+    assert stopped_everywhere(project, unchanged) >= 7
+    state = project.ledger.refresh()
+    assert state.population_of_table["visits"] == "other" and list(state.versions["visits"]) == [2]
+    assert len(files_of_versions(project)) == (1 if write in ROWS else 2) and project.verify().sound
+    assert project.sql(COUNT).ask(epsilon="0.5").rows and project.budget("visits").spent.epsilon == 0.5
+
+
+def test_a_failure_before_a_table_is_in_another_population_leaves_its_version(tmp_path):
+    project = moved(tmp_path)
+    before = stored(project)
+    with (tmp_path / "visits.csv").open("a") as file:
+        file.write("p1,2,3,4\n")
+    with pytest.raises(UsageError, match="fields"):
+        project.refresh("visits")
+    assert stored(project) == before and list(project.ledger.refresh().versions["visits"]) == [1]
+
+
+def test_a_table_that_is_asked_meanwhile_stays_in_its_population(tmp_path, monkeypatch):
+    project, remove = moved(tmp_path), Ledger.remove_table
+    before, asking = stored(project), made_asker(tmp_path)
+
+    def asked(self, name):
+        asking()
+        return remove(self, name)
+
+    monkeypatch.setattr(Ledger, "remove_table", asked)
+    with pytest.raises(UsageError, match="cannot be removed"):
+        project.refresh("visits")
+    assert stored(project) == before and project.verify().sound
+    assert project.ledger.refresh().population_of_table["visits"] == "visits"
+
+
+def made_asker(folder):
+    """Another process, whose project is as it was before the file changed, asks a query."""
+    text = (folder / "discreet.toml").read_text()
+    (folder / "discreet.toml").write_text(
+        text.replace('population = "other"\n', "").replace("populations.other", "populations.visits")
+    )
+    other = discreet.open(folder)
+    (folder / "discreet.toml").write_text(text)
+    return lambda: other.sql(COUNT).ask(epsilon="0.5")
