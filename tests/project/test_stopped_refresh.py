@@ -18,6 +18,7 @@ from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
 from discreet.errors import LedgerFault, UsageError
+from discreet.kernel import curator
 from discreet.kernel import version as version_module
 from discreet.ledger.ledger import Ledger
 from discreet.project.versions import Versions
@@ -439,6 +440,22 @@ def test_a_table_that_is_asked_meanwhile_stays_in_its_population(tmp_path, monke
         project.refresh("visits")
     assert stored(project) == before and project.verify().sound
     assert project.ledger.refresh().population_of_table["visits"] == "visits"
+
+
+def test_two_processes_that_put_a_table_into_another_population_both_make_a_version(tmp_path, monkeypatch):
+    project, confirm = moved(tmp_path), version_module.check_in_time
+    other, turns = discreet.open(tmp_path), []
+
+    def second(name):
+        confirm(name)
+        turns.append(name)
+        if len(turns) == 1:
+            assert other.refresh("visits", force=True)[0] == 2
+
+    monkeypatch.setattr(curator, "check_in_time", second)
+    assert project.refresh("visits")[0] == 3 and len(turns) == 2
+    assert list(project.ledger.refresh().versions["visits"]) == [2, 3] and project.verify().sound
+    assert len(files_of_versions(project)) == 4
 
 
 def made_asker(folder):

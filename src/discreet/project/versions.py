@@ -282,6 +282,13 @@ class Versions:
             return {key: part for key, part in source.items() if is_same or key != CONTENT}
 
         removed: list[VersionRecord] = []
+
+        def give_way() -> None:
+            if (
+                self.ledger.refresh().population_of_table.get(name) != table.population
+            ):  # else another process was first
+                removed.extend(self.ledger.remove_table(name))
+
         try:
             return self.curator.make(
                 table,
@@ -299,7 +306,7 @@ class Versions:
                 ),
                 guarantee=guarantee(table, self.ledger),
                 number=number,
-                before_entry=(lambda: removed.extend(self.ledger.remove_table(name))) if is_moving else None,
+                before_entry=give_way if is_moving else None,
             )
         finally:
             with stop_signal.unstoppable():
