@@ -14,6 +14,7 @@ from discreet.engines import duckdb as duckdb_engine
 from discreet.engines import duckdb_person_table as making
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.memory import MemoryEngine
+from discreet.errors import UsageError
 from discreet.schema.column import CategoryColumn, NumberColumn
 from discreet.schema.privacy_unit import PrivacyUnit
 from discreet.schema.schema import Schema, Table
@@ -150,6 +151,26 @@ def test_persons_reached_through_another_table(tmp_path):
     with parts() as numbers:
         assert declared(DUCKDB, made[0], tmp_path, path=(made[1],)) == expected
     assert set(numbers) == {3}
+
+
+@pytest.mark.parametrize(
+    "written", [ROWS[:50], [*ROWS[5:], ("new", "a", "3", "F")], None], ids=["fewer", "others", "none"]
+)
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_a_source_that_changes_between_two_readings_is_refused(tmp_path, monkeypatch, turn, written):
+    """By its name, and not as a defect: its persons are counted in one reading, and its rows written in another."""
+    table, turns, write = PEOPLE.write(tmp_path), [], making._DuckDBPersonTable._write_persons
+
+    def changing(*given):
+        turns.append(1)
+        if len(turns) == turn:
+            (tmp_path / table.source).unlink() if written is None else PEOPLE.with_rows(written).write(tmp_path)
+        return write(*given)
+
+    monkeypatch.setattr(making._DuckDBPersonTable, "_write_persons", changing)
+    with parts(), pytest.raises(UsageError, match="changed while it was read"):
+        declared(DUCKDB, table, tmp_path)
+    assert len(turns) >= turn and not list(tmp_path.glob("made*"))
 
 
 def fails(tmp_path) -> None:

@@ -6,15 +6,19 @@
 import gzip
 import itertools
 import json
+import os
 import threading
 
 import pytest
 
 import discreet
 import made_tables
-from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, unpacking
+from discreet.console.jobs.owner_reports import refresh_report
+from discreet.engines import duckdb_declared_table, duckdb_person_table, fingerprint, stop_signal, table_file, unpacking
+from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.stop_signal import MakingStopped, Stopped, StopSignal, stoppable_by, until_stopped
-from discreet.errors import LedgerFault
+from discreet.errors import LedgerFault, UsageError
+from discreet.kernel import curator
 from discreet.kernel import version as version_module
 from discreet.ledger.ledger import Ledger
 from discreet.project.versions import Versions
@@ -319,3 +323,147 @@ def test_planted_a_version_that_is_entered_after_the_stop_is_seen(tmp_path, monk
     stop = LateStop(looked)
     with stoppable_by(stop):
         assert project.refresh("visits")[0] == 2, "the stop was missed"
+
+
+@pytest.mark.parametrize("moment", ["the table has its name", "the working folder goes"])
+@pytest.mark.parametrize("write", [write_rows, write_persons], ids=lambda write: write.__name__)
+def test_a_keyboard_that_breaks_off_a_first_version_leaves_no_file(tmp_path, monkeypatch, write, moment):
+    """Also just when the table is whole and no version names it yet."""
+    how = write(tmp_path, 0)
+    discreet.init(tmp_path).add(how.pop("files"), name="visits", epsilon=3, **how)
+    project, met = discreet.open(tmp_path), []
+
+    def breaking(act, is_met):
+        def broken(*given, **rest):
+            act(*given, **rest)
+            if is_met(*given):
+                met.append(given)
+                raise KeyboardInterrupt
+
+        return broken
+
+    def is_table(_, target):
+        return target.suffix == ".parquet" and ".persons" not in target.name
+
+    with monkeypatch.context() as patch:
+        if moment == "the table has its name":
+            patch.setattr(table_file.os, "replace", breaking(os.replace, is_table))
+        else:
+            patch.setattr(DuckDBEngine, "declare", breaking(DuckDBEngine.declare, lambda *_: True))
+        with pytest.raises(KeyboardInterrupt):
+            project.sql(COUNT).ask(epsilon="0.5")
+    assert met and files_of_versions(project) == [] and "visits" not in project.ledger.refresh().versions
+    assert project.verify().sound and project.sql(COUNT).ask(epsilon="0.5").rows
+
+
+def test_a_keyboard_only_pulls_the_stop_of_a_first_version(tmp_path, monkeypatch):
+    """In a question, too, the making looks for the stop itself."""
+    how = write_persons(tmp_path, 0)
+    discreet.init(tmp_path).add(how.pop("files"), name="visits", epsilon=3, **how)
+    project, stop, make = discreet.open(tmp_path), StopSignal(), Versions._make
+
+    def pulled(self, *given, **rest):
+        assert stop.is_orderly
+        stop.request()
+        return make(self, *given, **rest)
+
+    monkeypatch.setattr(Versions, "_make", pulled)
+    with stoppable_by(stop), pytest.raises(Stopped):
+        project.sql(COUNT).ask(epsilon="0.5")
+    assert not stop.is_orderly and files_of_versions(project) == []
+
+
+def test_a_stop_while_the_source_is_compared_says_that_no_version_was_made(tmp_path):
+    """Whoever refreshes looks before whether anything changed, which reads files that were touched."""
+    project = made(tmp_path)
+    os.utime(write_persons(tmp_path, 0)["files"])
+    for last in itertools.count(1):
+        fingerprint._digest_at.cache_clear()
+        with stoppable_by(LateStop(last)):
+            try:
+                refresh_report(project, "visits", force=False)
+            except MakingStopped as problem:
+                assert problem.reason == "stopped, so no new version of 'visits' was made; version 1 is still in use"
+            else:
+                assert last > 2
+                return
+
+
+def moved(folder, write=write_persons):
+    """A project whose file puts `visits` into another population since version 1."""
+    made(folder, write)
+    text = (folder / "discreet.toml").read_text()
+    limit = "budget = {epsilon = 3, delta = 0}\n"
+    assert limit in text
+    text = text.replace(limit, "").replace("[tables.visits]\n", '[tables.visits]\npopulation = "other"\n', 1)
+    (folder / "discreet.toml").write_text(f"{text}\n[populations.other]\n{limit}")
+    return discreet.open(folder)
+
+
+@pytest.mark.parametrize("write", [write_rows, write_persons], ids=lambda write: write.__name__)
+def test_a_stop_before_a_table_is_in_another_population_leaves_its_version(tmp_path, write):
+    """The version in use gives way when the new one is entered, and not before it is made."""
+    project = moved(tmp_path, write)
+
+    def unchanged():
+        state = project.ledger.refresh()
+        assert state.population_of_table["visits"] == "visits" and "other" not in state.accounts
+        assert project.verify().sound
+
+    assert stopped_everywhere(project, unchanged) >= 7
+    state = project.ledger.refresh()
+    assert state.population_of_table["visits"] == "other" and list(state.versions["visits"]) == [2]
+    assert len(files_of_versions(project)) == (1 if write in ROWS else 2) and project.verify().sound
+    assert project.sql(COUNT).ask(epsilon="0.5").rows and project.budget("visits").spent.epsilon == 0.5
+
+
+def test_a_failure_before_a_table_is_in_another_population_leaves_its_version(tmp_path):
+    project = moved(tmp_path)
+    before = stored(project)
+    with (tmp_path / "visits.csv").open("a") as file:
+        file.write("p1,2,3,4\n")
+    with pytest.raises(UsageError, match="fields"):
+        project.refresh("visits")
+    assert stored(project) == before and list(project.ledger.refresh().versions["visits"]) == [1]
+
+
+def test_a_table_that_is_asked_meanwhile_stays_in_its_population(tmp_path, monkeypatch):
+    project, remove = moved(tmp_path), Ledger.remove_table
+    before, asking = stored(project), made_asker(tmp_path)
+
+    def asked(self, name):
+        asking()
+        return remove(self, name)
+
+    monkeypatch.setattr(Ledger, "remove_table", asked)
+    with pytest.raises(UsageError, match="cannot be removed"):
+        project.refresh("visits")
+    assert stored(project) == before and project.verify().sound
+    assert project.ledger.refresh().population_of_table["visits"] == "visits"
+
+
+def test_two_processes_that_put_a_table_into_another_population_both_make_a_version(tmp_path, monkeypatch):
+    project, confirm = moved(tmp_path), version_module.check_in_time
+    other, turns = discreet.open(tmp_path), []
+
+    def second(name):
+        confirm(name)
+        turns.append(name)
+        if len(turns) == 1:
+            assert other.refresh("visits", force=True)[0] == 2
+
+    monkeypatch.setattr(curator, "check_in_time", second)
+    assert project.refresh("visits")[0] == 3 and len(turns) == 2
+    assert list(project.ledger.refresh().versions["visits"]) == [2, 3] and project.verify().sound
+    assert len(files_of_versions(project)) == 4
+
+
+def made_asker(folder):
+    """Another process, whose project is as it was before the file changed, asks a query."""
+    text = (folder / "discreet.toml").read_text()
+    (folder / "discreet.toml").write_text(
+        text.replace('population = "other"\n', "").replace("populations.other", "populations.visits")
+    )
+    other = discreet.open(folder)
+    (folder / "discreet.toml").write_text(text)
+    return lambda: other.sql(COUNT).ask(epsilon="0.5")

@@ -286,8 +286,8 @@ def refresh(
         terminal.print_result({"table": table, "changed": changed}, words, as_json=as_json)
         return
     before = _ledger_limit(opened_project, table)
-    with terminal.progress(f"making {table}", engines=[opened_project.table(table).engine]):
-        engine = opened_project.table(table).engine
+    engine = opened_project.table(table).engine
+    with terminal.progress(f"making {table}", engines=[engine]), opened_project.versions.stoppable_making(table):
         is_unknown = not force and opened_project.is_up_to_date(table) is None
         version, making = opened_project.refresh(table, force=force)
     stands = f"version {version} of {opened_project.table(table).name!r} {'was made and ' if making else ''}is in use"

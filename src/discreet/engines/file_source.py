@@ -25,6 +25,7 @@ from typing import BinaryIO, TextIO
 
 from discreet.engines.file_kind import KIND_WORDS, FileKind, file_kind, packing
 from discreet.engines.header import Header
+from discreet.engines.stop_signal import Stopped
 from discreet.engines.text_lines import header_line, open_text
 from discreet.engines.unpacking import open_unpacked
 from discreet.errors import SchemaError, UsageError
@@ -109,11 +110,29 @@ class FileSource(Header):
 
     @contextmanager
     def ensure_unchanged(self) -> Iterator[None]:
-        """Whatever is read within was one snapshot: no file was written to meanwhile."""
+        """Whatever is read within was one snapshot: no file was written to meanwhile.
+
+        Also where what is made of two of them does not fit together: then this is why.
+        """
         before = self.stamp()
-        yield
-        if self.stamp() != before:
-            raise UsageError(f"{self.shown} changed while it was read", hint="try again when nothing writes to it")
+        try:
+            yield
+        except Stopped:
+            raise
+        except Exception:
+            self._refuse_changed(before)
+            raise
+        self._refuse_changed(before)
+
+    def _refuse_changed(self, before: tuple[tuple[int, int, int], ...]) -> None:
+        try:
+            is_same = self.stamp() == before
+        except OSError:  # it is gone
+            is_same = False
+        if not is_same:
+            raise UsageError(
+                f"{self.shown} changed while it was read", hint="try again when nothing writes to it"
+            ) from None
 
     def stamp(self) -> tuple[tuple[int, int, int], ...]:
         """What changes when a file is written to."""

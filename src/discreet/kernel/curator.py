@@ -19,7 +19,7 @@ needs no branch on data, and has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, assert_never
@@ -73,11 +73,13 @@ class Curator:
         origin: TableOrigin,
         guarantee: Guarantee,
         number: int | None = None,
+        before_entry: Callable[[], None] | None = None,
     ) -> DeclarationOutcome:
         """Make a new version of a declared table, and open its population's account where there is none.
 
         An act of the owner; costs nothing.
-        `number`: refused if it is not the next one.
+        `number`: refused if it is not the next one. `before_entry`: what gives way to the version, once it is sure to
+        be entered.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
 
@@ -93,18 +95,20 @@ class Curator:
         if keys is not None:
             source = {**source, MARK: keys.mark}
         try:
-            making = origin.make(
-                engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
-            )
-        except Exception:
-            stop_signal.check_stop()  # an engine that is interrupted says only that it failed
-            raise
-        finally:
-            wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
-        try:
+            try:
+                making = origin.make(
+                    engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
+                )
+            except Exception:
+                stop_signal.check_stop()  # an engine that is interrupted says only that it failed
+                raise
+            finally:
+                wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
             source = origin.confirm(dict(source))
             check_in_time(name)
             stop_signal.check_stop()
+            if before_entry is not None:
+                before_entry()
             self.ledger.declare(table.population, guarantee, unit="row" if table.schema.unit.is_row else "person")
             self.ledger.add_version(
                 table.name,
@@ -115,7 +119,7 @@ class Curator:
                 number=number,
                 forgotten=None if keys is None else (origin.whose, forgotten),
             )
-        except BaseException:
+        except BaseException:  # a keyboard's, too, which may come just when a whole table has taken its name
             drop_unless_entered(name, ledger=self.ledger, engine=engine, target=target)
             raise
         return making

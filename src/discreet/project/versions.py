@@ -10,8 +10,8 @@ whether its declaration is, and `version_erasure` how a person is forgotten in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -159,41 +159,48 @@ class Versions:
 
         It can be stopped until the version is entered (`Curator.make`), and says so as `stop_signal.MakingStopped`.
         """
-        try:
-            with stop_signal.orderly():
-                stop_signal.check_stop()
-                self._correct(self.file.table(name))
-                is_unchanged = not force and self.changes.is_up_to_date(name)
-                stop_signal.check_stop()
-                making = None if is_unchanged else self._make(name, builds_on=not force)
-        except stop_signal.Stopped:
-            raise self.stopped(name) from None
+        with self.stoppable_making(name):
+            is_moving = self._correct(self.file.table(name))
+            is_unchanged = not force and self.changes.is_up_to_date(name)
+            stop_signal.check_stop()
+            making = None if is_unchanged else self._make(name, builds_on=not force, is_moving=is_moving)
         with stop_signal.unstoppable():
             with suppress(DiscreetError):  # the version is made; `forget` says what cannot be reached
                 self.erasure.drop_orphaned_tables({version_engine(self.file.table(name))})
             return self.newest(name).number, making
+
+    @contextmanager
+    def stoppable_making(self, name: str) -> Iterator[None]:
+        """A stop within says that no new version was made. Also around what looks at a source before `refresh`."""
+        try:
+            with stop_signal.orderly():
+                stop_signal.check_stop()
+                yield
+        except stop_signal.Stopped:
+            raise self.stopped(name) from None
 
     def stopped(self, name: str) -> stop_signal.MakingStopped:
         """What becomes of a table whose new version is not made because somebody stopped it."""
         versions = self.ledger.refresh().versions.get(self.file.table(name).name)
         return stop_signal.MakingStopped(self.file.table(name).name, in_use=max(versions) if versions else None)
 
-    def _correct(self, table: Table) -> None:
-        """Apply what the file says of a table's population and limit, where the ledger lets both be corrected.
+    def _correct(self, table: Table) -> bool:
+        """Apply what the file says of a table's limit, where the ledger lets it be corrected; whether its population is
+        corrected, too: by the new version, before which the others are in use.
 
         The ledger decides, under its lock; the checks here only say whether to ask it.
         """
         state = self.ledger.refresh()
         if table.public or table.budget is None:
-            return
+            return False
         earlier = state.population_of_table.get(table.name, table.population)
-        if earlier != table.population and not state.is_fixed(earlier):
+        is_moving = earlier != table.population and not state.is_fixed(earlier)
+        if is_moving:
             self._check_headers(table)
-            self.remove_versions(table.name)
-            state = self.ledger.refresh()
         limit = declared_limit(table)
         if table.population in state.accounts and not state.is_fixed(table.population):
             self.ledger.correct(table.population, limit)
+        return is_moving
 
     def removable_table(self, name: str) -> str:
         """The name, as it is declared, of a table that may be removed. Refused otherwise."""
@@ -250,10 +257,13 @@ class Versions:
                 missing.append(record.file)
         return tuple(missing)
 
-    def _make(self, name: str, *, number: int | None = None, builds_on: bool = False) -> DeclarationOutcome:
+    def _make(
+        self, name: str, *, number: int | None = None, builds_on: bool = False, is_moving: bool = False
+    ) -> DeclarationOutcome:
         """Make a version, and keep the content of its files if they are the same before and after it.
 
         Else a file that came between would be taken for an added one later, and its rows would stand there twice.
+        `is_moving`: into another population, which takes the versions in the one before out of the ledger.
         """
         table = self.file.table(name)
         if table.public:
@@ -261,7 +271,7 @@ class Versions:
                 f"{table.name!r} is public, so queries read its source as it is now: there is nothing to refresh",
                 hint="only private tables have versions; a query can join it with one of them",
             )
-        self._check_population(table)
+        self._check_population(table, is_moving=is_moving)
         path = path_of(table, self.file.tables)
         records, steps = self.records, (table, *path)
         stamps = records.stamps(steps)
@@ -271,23 +281,36 @@ class Versions:
             is_same = stamps is not None and records.stamps(steps) == stamps
             return {key: part for key, part in source.items() if is_same or key != CONTENT}
 
-        return self.curator.make(
-            table,
-            schema=records.declaration(table),
-            source=records.fingerprint(table)
-            | records.persons(table, path)
-            | records.contents(steps)
-            | {PROGRAM: program()},
-            origin=TableOrigin(
-                folder=self.folder,
-                path=path,
-                whose=tables_with_same_persons(table, self.file.tables),
-                earlier=earlier_version(records, table, path) if builds_on else None,
-                confirm=confirm,
-            ),
-            guarantee=guarantee(table, self.ledger),
-            number=number,
-        )
+        removed: list[VersionRecord] = []
+
+        def give_way() -> None:
+            if (
+                self.ledger.refresh().population_of_table.get(name) != table.population
+            ):  # else another process was first
+                removed.extend(self.ledger.remove_table(name))
+
+        try:
+            return self.curator.make(
+                table,
+                schema=records.declaration(table),
+                source=records.fingerprint(table)
+                | records.persons(table, path)
+                | records.contents(steps)
+                | {PROGRAM: program()},
+                origin=TableOrigin(
+                    folder=self.folder,
+                    path=path,
+                    whose=tables_with_same_persons(table, self.file.tables),
+                    earlier=earlier_version(records, table, path) if builds_on else None,
+                    confirm=confirm,
+                ),
+                guarantee=guarantee(table, self.ledger),
+                number=number,
+                before_entry=give_way if is_moving else None,
+            )
+        finally:
+            with stop_signal.unstoppable():
+                self._drop_files(name, removed)
 
     def _make_first(self, table: Table) -> None:
         """Make the first version inside somebody's question (version 1, or the next after a rollback).
@@ -310,7 +333,8 @@ class Versions:
         except ContentFault:
             raise _not_made(table) from None
         try:
-            self._make(table.name, number=number)
+            with stop_signal.orderly():
+                self._make(table.name, number=number)
         except stop_signal.Stopped:  # of the question: it tells no more than that, see `stop_signal`
             raise
         except UsageError:
@@ -330,18 +354,19 @@ class Versions:
                 header.place(name)
             came_by = step.schema.unit.on
 
-    def _check_population(self, table: Table) -> None:
+    def _check_population(self, table: Table, *, is_moving: bool = False) -> None:
         """Refuse what the ledger would refuse, before a source is read and in more words."""
-        self.refuse_second_budget(table)
+        self.refuse_second_budget(table, is_moving=is_moving)
         state, sources = self.ledger.state, self.records.sources(table)
         refuse_other_unit(table, sources.naming, state=state)
         refuse_second_unit(sources, state=state)
         refuse_forgotten_sources(table, state=state)
 
-    def refuse_second_budget(self, table: Table) -> None:
-        """Refuse a table whose people the ledger knows under another population."""
+    def refuse_second_budget(self, table: Table, *, is_moving: bool = False) -> None:
+        """Refuse a table whose people the ledger knows under another population. `is_moving`: from there."""
         state = self.ledger.refresh()
-        refuse_second_budget(self.records.sources(table), versions=state.versions, is_fixed=state.is_fixed)
+        others = {name: made for name, made in state.versions.items() if not (is_moving and name == table.name)}
+        refuse_second_budget(self.records.sources(table), versions=others, is_fixed=state.is_fixed)
 
 
 def _not_made(table: Table) -> UsageError:

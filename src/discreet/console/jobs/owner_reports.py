@@ -91,8 +91,9 @@ _TOO_LATE = "The stop came too late: this version was already being entered, so 
 def refresh_report(project: Project, name: str, *, force: bool = False) -> OwnerReport:
     """Make a new version of a table where anything has changed, and say what came of it."""
     table = project.table(name)
-    is_unknown = not force and project.is_up_to_date(name) is None
-    version, making = project.refresh(name, force=force)
+    with project.versions.stoppable_making(name):
+        is_unknown = not force and project.is_up_to_date(name) is None
+        version, making = project.refresh(name, force=force)
     notes = [_TOO_LATE] if making is not None and is_stop_requested() else []
     with unstoppable():  # the version stands
         return _refreshed_report(project, table, version, making, notes, is_unknown=is_unknown)
