@@ -70,12 +70,17 @@ class ProjectHandle:
             return instance
 
     def close(self) -> None:
-        """Let go of what is shared, and of the ledger."""
-        with self._singleton_lock:
-            for each in reversed(self._singletons.values()):
-                each.close()
-            self._singletons.clear()
+        """Let go of what is shared, the newest first, and of the ledger.
+
+        Nothing is closed under the lock: a job that ends meanwhile may still ask for what it reports to.
+        """
+        while (instance := self._pop_singleton()) is not None:
+            instance.close()
         self._project.ledger.close()
+
+    def _pop_singleton(self) -> Closable | None:
+        with self._singleton_lock:
+            return self._singletons.popitem()[1] if self._singletons else None
 
 
 def _file_stamp(folder: Path) -> FileStamp:
