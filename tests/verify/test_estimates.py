@@ -1,5 +1,6 @@
 """Best estimates of ranges and batches: what the product makes is proved, and no other number passes for one."""
 
+import importlib
 import json
 import math
 from collections import Counter
@@ -269,3 +270,17 @@ def test_many_best_estimates_are_open(programs, monkeypatch):
     monkeypatch.setattr(__import__("estimates"), "MOST_WORK", 1000)
     assert verdicts(programs["binary"])["numbers"] == "open"
     assert json.loads(programs["binary"]["plan.json"])["kind"] == "ranges"
+
+
+def test_an_interval_without_width_is_of_noise_that_nearly_never_is():
+    """At an epsilon of hundreds: a number is itself, and its interval, too, if noise is there in a case of 20 at most."""
+    estimates = importlib.import_module("estimates")
+    strategy = {"kind": "identity", "size": 3}
+    law = {"kind": "discrete-laplace", "scale": "1/1000"}
+    still = estimates.LeastSquares(strategy, law)
+    weights = still.weights(frozenset([1]))
+    for shown, ends, is_right in ((7.0, (7.0, 7.0), True), (8.0, (8.0, 8.0), False), (7.0, (7.0, 7.5), False)):
+        assert still.fits(shown, ends, 7.0, weights, places=4) is is_right
+    loud = estimates.LeastSquares(strategy, law | {"scale": "1/2"})
+    assert not loud.fits(7.0, (7.0, 7.0), 7.0, weights, places=4)
+    assert not still.fits(1e-6, (1e-6, 1e-6), 0.0, [0.0, 0.0, 0.0], places=4)
