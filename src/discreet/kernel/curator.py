@@ -78,8 +78,7 @@ class Curator:
         """Make a new version of a declared table, and open its population's account where there is none.
 
         An act of the owner; costs nothing.
-        `number`: refused if it is not the next one. `before_entry`: what gives way to the version, once it is sure to
-        be entered.
+        `number`: refused if it is not the next one. `before_entry`: called once it is sure to be entered.
 
         It has a name of its own, which the ledger keeps: a race for a number leaves no version with another's rows.
 
@@ -99,9 +98,6 @@ class Curator:
                 making = origin.make(
                     engine, table, target=target, keys=keys, forgotten=[bytes.fromhex(tag) for tag in forgotten]
                 )
-            except Exception:
-                stop_signal.check_stop()  # an engine that is interrupted says only that it failed
-                raise
             finally:
                 wait_until_due()  # a first version is made inside a question, and how long that takes tells of rows
             source = origin.confirm(dict(source))

@@ -10,6 +10,7 @@ from typing import Any
 from discreet.engines.earlier_version import EarlierVersion, ExtendingEngine
 from discreet.engines.engine import DeclarationOutcome, Engine
 from discreet.engines.person_keys import PersonKeys
+from discreet.engines.stop_signal import check_stop
 from discreet.engines.table_location import TableLocation
 from discreet.schema.schema import Table
 
@@ -37,6 +38,21 @@ class TableOrigin:
         forgotten: Collection[bytes],
     ) -> DeclarationOutcome:
         """Make the declared table: from the earlier version if that can be, else from all of the source."""
+        try:
+            return self._make(engine, table, target=target, keys=keys, forgotten=forgotten)
+        except Exception:
+            check_stop()  # an engine that is interrupted says only that it failed
+            raise
+
+    def _make(
+        self,
+        engine: Engine,
+        table: Table,
+        *,
+        target: TableLocation,
+        keys: PersonKeys | None,
+        forgotten: Collection[bytes],
+    ) -> DeclarationOutcome:
         key, tag_key = (None, None) if keys is None else (keys.rows, keys.tags)
         if self.earlier is not None and isinstance(engine, ExtendingEngine):
             making = engine.extend(
