@@ -5,31 +5,7 @@ import pytest
 import discreet
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.lab.neighbours.engine_site import read_parquet
-
-ROWS = """
-[populations.people]
-budget = { epsilon = 5 }
-[tables.visits]
-source = "visits/*.csv"
-population = "people"
-columns = { age = { type = "integer", low = 0, high = 99 } }
-"""
-THROUGH = """
-[populations.people]
-budget = { epsilon = 5 }
-[tables.orders]
-source = "orders.csv"
-population = "people"
-person = "who"
-rows_per_person = 2
-columns = { number = { type = "integer" } }
-[tables.visits]
-source = "visits/*.csv"
-population = "people"
-person = { through = "orders", on = "number" }
-rows_per_person = 2
-columns = { age = { type = "integer", low = 0, high = 99 } }
-"""
+from project.test_version_growth import ROWS, THROUGH
 
 
 def make(folder, text, **files):

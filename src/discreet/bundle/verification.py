@@ -49,7 +49,7 @@ from discreet.storage.program_version import VERSION
 if TYPE_CHECKING:
     from discreet.project.project import Project
 
-#: What reading somebody else's files may raise.
+#: What reading somebody else's files may raise; NotImplementedError is an archive of an unknown compression.
 _READ_ERRORS = (
     ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError, NotImplementedError,
     StopIteration, OSError, zlib.error, DiscreetError,

@@ -169,4 +169,4 @@ def _listed_group(group: TyperInfo) -> TyperInfo:
 
 
 def _no_callback() -> None:
-    pass
+    """Stands for a verb that is only listed, and never called."""

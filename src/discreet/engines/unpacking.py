@@ -32,7 +32,7 @@ _UNQUESTIONED = 2**28
 _MOST_GZIP_RATIO = 1032
 _CHUNK = 1 << 20
 
-#: What opening or reading a packed file raises where it is damaged.
+#: What opening or reading a packed file raises where it is damaged; NotImplementedError: by an unknown compression.
 DAMAGED_PACKING = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
 
 

@@ -92,6 +92,7 @@ def noisy_strength(evidence: ModelEvidence, pair: Axes) -> float | None:
     independent, least = np.outer(rows, columns) / max(evidence.total, 1e-9), None
     if groups is not None:
         independent, least = sum_groups(independent, groups), min(_entropy_of(rows), _entropy_of(columns))
+    # A seed, so that one model has one report: no data are read here, only noisy tables that are released.
     generator, sd = np.random.default_rng(0), np.sqrt(noisy_marginal.variances)
     draw = generator.laplace if is_laplace(evidence.model) else generator.normal
     scale = sd / math.sqrt(2) if is_laplace(evidence.model) else sd
