@@ -2,11 +2,16 @@
 
 One that fails is reported, and the rest go on. Exit code 1 where one failed, ran out of time, or where Discreet missed a
 limit of its own; 0 otherwise. Progress goes to stderr, a line a benchmark to stdout at the end.
+
+A full run begins with an empty RESULTS.md, so that what stands there at the end comes from one run on one machine; its
+section "run" names what ran, for how long, and how busy other work kept the cores. `--continue` goes on with a run that
+was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import signal
@@ -14,14 +19,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import peer
 import plots
 import summary
-from records import BELOW_LIMITS, HERE, read_all
-from results import page, write_summary
+from records import BELOW_LIMITS, HERE, QUICK, read_all
+from results import begin, page, write_section, write_summary
+
+#: Which benchmarks of a full run have ended, for `--continue`. Git ignores the folder.
+STATE = QUICK / "run.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +40,12 @@ class Benchmark:
     limit_s: float
     quick_s: float | None = None
     words: tuple[str, ...] = ()
+    #: What it is called where one file runs several times, as its section of RESULTS.md is.
+    section: str = ""
+
+    @property
+    def called(self) -> str:
+        return self.section or self.name
 
 
 #: In order: what peers take part in, then what is about Discreet alone. Together the quick limits are larger than the ten
@@ -53,6 +67,8 @@ ALL = (
     Benchmark(name="notes", limit_s=1800),
     Benchmark(name="ledger", limit_s=3600, quick_s=600),
     Benchmark(name="scale", limit_s=6 * 3600, quick_s=1200),
+    Benchmark(name="scale", section="scale-spark", limit_s=6 * 3600, words=("--engine=spark://local",)),
+    Benchmark(name="scale", section="scale-postgresql", limit_s=2 * 3600, words=("--engine=postgresql",)),
     Benchmark(name="accounting", limit_s=1800, quick_s=600),
     Benchmark(name="curves", limit_s=4 * 3600),
     Benchmark(name="bounds", limit_s=3600),
@@ -70,22 +86,26 @@ ALL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a benchmark ended, and the wall and CPU seconds that it took with all that it started."""
+    """How a benchmark ended, and the wall and CPU seconds that it took with all that it started.
+
+    `others`: the part of the machine's cores that other work used meanwhile; none where that is not known.
+    """
 
     name: str
     told: str
     good: bool
     wall_s: float
     cpu_s: float
+    others: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.name:12} {self.told} ({self.wall_s:.0f} s, {self.cpu_s:.0f} CPU s)"
+        return f"{self.name:16} {self.told} ({self.wall_s:.0f} s, {self.cpu_s:.0f} CPU s)"
 
 
 def run_one(command: Sequence[str], name: str, limit_s: float) -> Ending:
     """One benchmark, whatever becomes of it. What it prints goes to stderr: it is in RESULTS.md, too."""
     print(f"bench: {name}", file=sys.stderr, flush=True)
-    start, before = time.monotonic(), _children_s()
+    start, before, busy = time.monotonic(), _children_s(), busy_s()
     try:
         code = _run(command, limit_s)
         told = {0: "done", BELOW_LIMITS: "done; Discreet missed limits of its own"}.get(
@@ -95,7 +115,21 @@ def run_one(command: Sequence[str], name: str, limit_s: float) -> Ending:
         code, told = 1, f"FAILED, not finished after {limit_s:g} s"
     except OSError as problem:
         code, told = 1, f"FAILED, {problem.strerror}"
-    return Ending(name=name, told=told, good=code == 0, wall_s=time.monotonic() - start, cpu_s=_children_s() - before)
+    wall_s, cpu_s, now = time.monotonic() - start, _children_s() - before, busy_s()
+    others = None
+    if busy is not None and now is not None and wall_s > 0:
+        others = max(0.0, now - busy - cpu_s) / (wall_s * (os.cpu_count() or 1))
+    return Ending(name=name, told=told, good=code == 0, wall_s=wall_s, cpu_s=cpu_s, others=others)
+
+
+def busy_s() -> float | None:
+    """Seconds that all cores together have worked, for whomever, since the machine started; none where no one counts."""
+    try:
+        words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    except OSError:
+        return None
+    user, nice, system, _idle, _waiting, irq, softirq = (int(word) for word in words[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def _run(command: Sequence[str], limit_s: float) -> int:
@@ -114,17 +148,52 @@ def _children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def run_all(benchmarks: Sequence[Benchmark], *, quick: bool, folder: Path = HERE) -> list[Ending]:
-    """All of them in order; a failing one does not stop the rest."""
-    endings = []
+def run_all(
+    benchmarks: Sequence[Benchmark], *, quick: bool, folder: Path = HERE, ended: Sequence[Ending] = ()
+) -> list[Ending]:
+    """All of them in order, but for those that have ended before; a failing one does not stop the rest."""
+    endings = list(ended)
     for each in benchmarks:
         limit_s = each.quick_s if quick else each.limit_s
-        if limit_s is None:
+        if limit_s is None or each.called in {ending.name for ending in ended}:
             continue
         words = ["--quick"] if quick else list(each.words)
         command = [sys.executable, str(folder / f"bench_{each.name}.py"), *words]
-        endings.append(run_one(command, each.name, limit_s))
+        endings.append(run_one(command, each.called, limit_s))
+        if not quick:
+            keep(endings)
     return endings
+
+
+def keep(endings: Sequence[Ending]) -> None:
+    """The section "run", and what a run that was stopped goes on from."""
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    STATE.write_text(json.dumps([asdict(ending) for ending in endings], indent=1), encoding="utf-8")
+    write_section("run", run_text(endings))
+
+
+def ended_before() -> list[Ending]:
+    """What the run that was stopped had come to; one that failed is run again."""
+    if not STATE.exists():
+        return []
+    kept = [Ending(**each) for each in json.loads(STATE.read_text(encoding="utf-8"))]
+    return [ending for ending in kept if not ending.told.startswith("FAILED")]
+
+
+def run_text(endings: Sequence[Ending]) -> str:
+    """What ran, in a table."""
+    lines = [
+        "What `./do bench all` ran, one after the other; all sections of this page come from there. CPU seconds are those of "
+        "all processes of a benchmark. The last column is the part of the cores that other work used meanwhile.",
+        "",
+        "| benchmark | ended | wall s | CPU s | other work |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for each in endings:
+        others = "" if each.others is None else f"{each.others:.0%}"
+        lines.append(f"| {each.name} | {each.told} | {each.wall_s:,.0f} | {each.cpu_s:,.0f} | {others} |")
+    wall_s, cpu_s = sum(each.wall_s for each in endings), sum(each.cpu_s for each in endings)
+    return "\n".join([*lines, f"| all | | {wall_s:,.0f} | {cpu_s:,.0f} | |"])
 
 
 def summarize(*, quick: bool) -> Path:
@@ -144,9 +213,13 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--peers", action="store_true", help="as a full run has anyway: the slow peers, too")
     parser.add_argument("--summary", action="store_true", help="run nothing: only write summary and pictures anew")
+    parser.add_argument("--continue", action="store_true", dest="on", help="go on with a full run that was stopped")
     told = parser.parse_args(words)
     start = time.monotonic()
-    endings = [] if told.summary else run_all(ALL, quick=told.quick)
+    ended = ended_before() if told.on else []
+    if not (told.quick or told.summary or ended):
+        begin()
+    endings = [] if told.summary else run_all(ALL, quick=told.quick, ended=ended)
     path = summarize(quick=told.quick)
     for ending in endings:
         print(ending)

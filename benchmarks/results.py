@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from records import QUICK, this_machine
+from records import QUICK, folder, this_machine
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 HEAD = """# Figures
@@ -19,6 +19,13 @@ Machines differ and are noisy; ratios in one run travel best. [What they mean an
 def page(*, quick: bool) -> Path:
     """The results, or those of quick runs, which git ignores."""
     return QUICK / "RESULTS.md" if quick else RESULTS
+
+
+def begin() -> None:
+    """An empty page and no records, for a run of everything: what a former run found is in git."""
+    RESULTS.write_text(HEAD, encoding="utf-8")
+    for path in folder(quick=False).glob("*.json"):
+        path.unlink()
 
 
 def write_section(name: str, text: str, *, quick: bool = False) -> None:

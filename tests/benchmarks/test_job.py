@@ -63,10 +63,59 @@ def test_what_has_no_quick_form_is_left_out_of_a_quick_run(tmp_path):
 @pytest.mark.parametrize(("good", "code"), [(True, 0), (False, 1)])
 def test_the_exit_code_says_whether_all_is_well(good, code, tmp_path, monkeypatch, capsys):
     ending = job.Ending(name="sql", told="done" if good else "FAILED, exit code 7", good=good, wall_s=1, cpu_s=2)
-    monkeypatch.setattr(job, "run_all", lambda benchmarks, quick: [ending])
+    monkeypatch.setattr(job, "run_all", lambda benchmarks, quick, ended: [ending])
     monkeypatch.setattr(job, "summarize", lambda quick: job.HERE / "RESULTS.md")
     assert job.main(["--quick"]) == code
     assert "sql" in capsys.readouterr().out
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A page, records and the state of a run, in a folder of the test's own."""
+    monkeypatch.setattr("results.RESULTS", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("records.HERE", tmp_path)
+    monkeypatch.setattr(job, "STATE", tmp_path / "state" / "run.json")
+    monkeypatch.setattr(job, "summarize", lambda quick: job.HERE / "RESULTS.md")
+    (tmp_path / "records").mkdir()
+    return tmp_path
+
+
+def test_a_full_run_begins_with_an_empty_page(results, monkeypatch):
+    (results / "RESULTS.md").write_text("<!-- old -->\n## old\n<!-- /old -->\n")
+    (results / "records" / "old.json").write_text("{}")
+    monkeypatch.setattr(job, "ALL", [bench(results, "new", "")])
+    monkeypatch.setattr(job, "run_all", partial(job.run_all, folder=results))
+    assert job.main([]) == 0
+    page = (results / "RESULTS.md").read_text()
+    assert "## old" not in page and not list((results / "records").iterdir())
+    assert "## run" in page and re.search(r"\| new \| done \| \d+ \| \d+ \| (\d+%)? \|", page)
+
+
+def test_a_run_that_was_stopped_is_continued_and_what_failed_runs_again(results, monkeypatch):
+    ran = results / "ran"
+    tells = f"open({str(ran)!r}, 'a').write(__file__[-8:-3] + ' ')"
+    listed = [bench(results, "first", tells), bench(results, "fails", f"{tells}; raise SystemExit(7)")]
+    monkeypatch.setattr(job, "run_all", partial(job.run_all, folder=results))
+    monkeypatch.setattr(job, "ALL", listed)
+    assert job.main([]) == 1
+    monkeypatch.setattr(job, "ALL", [*listed, bench(results, "third", tells)])
+    assert job.main(["--continue"]) == 1
+    assert ran.read_text().split() == ["first", "fails", "fails", "third"]
+    page = (results / "RESULTS.md").read_text()
+    assert page.count("| first |") == page.count("| fails |") == page.count("| third |") == 1
+    assert job.main([]) == 1, "without the flag, all of it"
+    assert ran.read_text().split()[4:] == ["first", "fails", "third"]
+
+
+def test_other_work_is_told_apart_from_the_benchmarks_own(monkeypatch):
+    """Of 8 seconds that the cores worked, 3 were the benchmark's: 5 of 2 x 10 were others'."""
+    clock, cores, own = iter([100.0, 110.0]), iter([50.0, 58.0]), iter([1.0, 4.0])
+    monkeypatch.setattr(job.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(job, "busy_s", lambda: next(cores))
+    monkeypatch.setattr(job, "_children_s", lambda: next(own))
+    monkeypatch.setattr(job, "_run", lambda command, limit_s: 0)
+    monkeypatch.setattr(job.os, "cpu_count", lambda: 2)
+    assert job.run_one([], "quiet", 1.0).others == 0.25
 
 
 def test_every_benchmark_is_in_the_list():
