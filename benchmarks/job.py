@@ -11,6 +11,7 @@ was stopped.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import resource
@@ -18,7 +19,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -40,6 +41,8 @@ class Benchmark:
     limit_s: float
     quick_s: float | None = None
     words: tuple[str, ...] = ()
+    #: What measures time runs alone; what counts errors runs after it, as many at a time as there are cores.
+    alone: bool = True
     #: What it is called where one file runs several times, as its section of RESULTS.md is.
     section: str = ""
 
@@ -57,29 +60,29 @@ ALL = (
     Benchmark(name="batch", limit_s=1800, quick_s=600),
     Benchmark(name="local", limit_s=3600, quick_s=1200),
     Benchmark(name="synth", limit_s=4 * 3600, quick_s=1200, words=("--peers",)),
-    Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers",)),
-    Benchmark(name="shapes", limit_s=3600),
-    Benchmark(name="undeclared", limit_s=3600),
-    Benchmark(name="hundred", limit_s=4 * 3600, words=("--write",)),
+    Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers",), alone=False),
+    Benchmark(name="shapes", limit_s=3600, alone=False),
+    Benchmark(name="undeclared", limit_s=3600, alone=False),
+    Benchmark(name="hundred", limit_s=4 * 3600, words=("--write",), alone=False),
     Benchmark(name="persons", limit_s=3600),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
-    Benchmark(name="suppression", limit_s=1800),
-    Benchmark(name="notes", limit_s=1800),
+    Benchmark(name="suppression", limit_s=1800, alone=False),
+    Benchmark(name="notes", limit_s=1800, alone=False),
     Benchmark(name="ledger", limit_s=3600, quick_s=600),
     Benchmark(name="scale", limit_s=6 * 3600, quick_s=1200),
     Benchmark(name="scale", section="scale-spark", limit_s=6 * 3600, words=("--engine=spark://local",)),
     Benchmark(name="scale", section="scale-postgresql", limit_s=2 * 3600, words=("--engine=postgresql",)),
     Benchmark(name="accounting", limit_s=1800, quick_s=600),
-    Benchmark(name="curves", limit_s=4 * 3600),
-    Benchmark(name="bounds", limit_s=3600),
-    Benchmark(name="overlap", limit_s=3600),
+    Benchmark(name="curves", limit_s=4 * 3600, alone=False),
+    Benchmark(name="bounds", limit_s=3600, alone=False),
+    Benchmark(name="overlap", limit_s=3600, alone=False),
     Benchmark(name="graph", limit_s=3600),
     Benchmark(name="collect", limit_s=3600),
     Benchmark(name="console", limit_s=3600),
     Benchmark(name="work", limit_s=3600),
     Benchmark(name="startup", limit_s=1800, quick_s=300),
     Benchmark(name="files", limit_s=1800, quick_s=300),
-    Benchmark(name="best", limit_s=1800, quick_s=300),
+    Benchmark(name="best", limit_s=1800, quick_s=300, alone=False),
     Benchmark(name="added_files", limit_s=3600, quick_s=300),
 )
 
@@ -102,24 +105,62 @@ class Ending:
         return f"{self.name:16} {self.told} ({self.wall_s:.0f} s, {self.cpu_s:.0f} CPU s)"
 
 
-def run_one(command: Sequence[str], name: str, limit_s: float) -> Ending:
-    """One benchmark, whatever becomes of it. What it prints goes to stderr: it is in RESULTS.md, too."""
-    print(f"bench: {name}", file=sys.stderr, flush=True)
-    start, before, busy = time.monotonic(), _children_s(), busy_s()
-    try:
-        code = _run(command, limit_s)
-        told = {0: "done", BELOW_LIMITS: "done; Discreet missed limits of its own"}.get(
+class Started:
+    """A benchmark in a process of its own, under its limit. What it prints goes to stderr: it is in RESULTS.md, too.
+
+    Who is stopped, by the limit or by Ctrl-C, is stopped with all that it started.
+    """
+
+    def __init__(self, command: Sequence[str], name: str, limit_s: float, *, alone: bool) -> None:
+        print(f"bench: {name}", file=sys.stderr, flush=True)
+        self.name, self._limit_s, self._alone = name, limit_s, alone
+        self._start, self._busy = time.monotonic(), busy_s() if alone else None
+        self._process = subprocess.Popen(command, stdout=sys.stderr, start_new_session=True)
+
+    def ending(self) -> Ending | None:
+        """How it ended, if it has. Of its CPU seconds the system tells when it is waited for, and not before."""
+        wall_s, used = time.monotonic() - self._start, _children_s()
+        code, late = self._process.poll(), False
+        if code is None and wall_s > self._limit_s:
+            self.stop()
+            code, late = 1, True
+        if code is None:
+            return None
+        if self._alone:
+            _wait_for_orphans()
+        cpu_s, busy = _children_s() - used, busy_s()
+        others = None
+        if self._busy is not None and busy is not None:
+            wall_s = time.monotonic() - self._start
+            others = max(0.0, busy - self._busy - cpu_s) / (max(wall_s, 1.0) * (os.cpu_count() or 1))
+        text = {0: "done", BELOW_LIMITS: "done; Discreet missed limits of its own"}.get(
             code, f"FAILED, exit code {code}"
         )
-    except subprocess.TimeoutExpired:
-        code, told = 1, f"FAILED, not finished after {limit_s:g} s"
-    except OSError as problem:
-        code, told = 1, f"FAILED, {problem.strerror}"
-    wall_s, cpu_s, now = time.monotonic() - start, _children_s() - before, busy_s()
-    others = None
-    if busy is not None and now is not None and wall_s > 0:
-        others = max(0.0, now - busy - cpu_s) / (wall_s * (os.cpu_count() or 1))
-    return Ending(name=name, told=told, good=code == 0, wall_s=wall_s, cpu_s=cpu_s, others=others)
+        if late:
+            text = f"FAILED, not finished after {self._limit_s:g} s"
+        return Ending(name=self.name, told=text, good=code == 0, wall_s=wall_s, cpu_s=cpu_s, others=others)
+
+    def stop(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def adopt_orphans() -> None:
+    """Servers that a benchmark started become this process's own when it ends, on Linux: their CPU seconds count."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+
+
+def _wait_for_orphans() -> None:
+    """A Java or a database takes a moment to end. Only where no benchmark runs: its end is for Popen to see."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.05)
+        except ChildProcessError:
+            return
 
 
 def busy_s() -> float | None:
@@ -132,16 +173,6 @@ def busy_s() -> float | None:
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def _run(command: Sequence[str], limit_s: float) -> int:
-    """The exit code. Whoever is stopped, by the limit or by Ctrl-C, is stopped with all that it started."""
-    with subprocess.Popen(command, stdout=sys.stderr, start_new_session=True) as process:
-        try:
-            return process.wait(timeout=limit_s)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-
-
 def _children_s() -> float:
     """CPU seconds of all processes that have ended and were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -151,18 +182,41 @@ def _children_s() -> float:
 def run_all(
     benchmarks: Sequence[Benchmark], *, quick: bool, folder: Path = HERE, ended: Sequence[Ending] = ()
 ) -> list[Ending]:
-    """All of them in order, but for those that have ended before; a failing one does not stop the rest."""
+    """All but those that have ended before; a failing one does not stop the rest."""
     endings = list(ended)
-    for each in benchmarks:
-        limit_s = each.quick_s if quick else each.limit_s
-        if limit_s is None or each.called in {ending.name for ending in ended}:
-            continue
-        words = ["--quick"] if quick else list(each.words)
-        command = [sys.executable, str(folder / f"bench_{each.name}.py"), *words]
-        endings.append(run_one(command, each.called, limit_s))
+    named = {ending.name for ending in ended}
+    open_ones = [each for each in benchmarks if each.called not in named and _limit_s(each, quick) is not None]
+    for ending in one_by_one_or_together(
+        sorted(open_ones, key=lambda each: not each.alone), quick=quick, folder=folder
+    ):
+        endings.append(ending)
         if not quick:
             keep(endings)
     return endings
+
+
+def one_by_one_or_together(benchmarks: Sequence[Benchmark], *, quick: bool, folder: Path) -> Iterator[Ending]:
+    """Endings as they come, of those that run alone and then of the others, as many at a time as there are cores."""
+    waiting, running = list(benchmarks), list[Started]()
+    try:
+        while waiting or running:
+            while waiting and len(running) < (1 if waiting[0].alone else os.cpu_count() or 1):
+                each = waiting.pop(0)
+                words = ["--quick"] if quick else list(each.words)
+                command = [sys.executable, str(folder / f"bench_{each.name}.py"), *words]
+                running.append(Started(command, each.called, _limit_s(each, quick) or 0.0, alone=each.alone))
+            for one in list(running):
+                if ending := one.ending():
+                    running.remove(one)
+                    yield ending
+            time.sleep(0.05)
+    finally:
+        for one in running:
+            one.stop()
+
+
+def _limit_s(each: Benchmark, quick: bool) -> float | None:
+    return each.quick_s if quick else each.limit_s
 
 
 def keep(endings: Sequence[Ending]) -> None:
@@ -183,8 +237,9 @@ def ended_before() -> list[Ending]:
 def run_text(endings: Sequence[Ending]) -> str:
     """What ran, in a table."""
     lines = [
-        "What `./do bench all` ran, one after the other; all sections of this page come from there. CPU seconds are those of "
-        "all processes of a benchmark. The last column is the part of the cores that other work used meanwhile.",
+        "What `./do bench all` ran; all sections of this page come from there. What measures time ran alone, and the last "
+        "column is the part of the cores that other work used meanwhile; what counts errors ran after it, as many at a time "
+        "as there are cores. CPU seconds are those of all processes of a benchmark.",
         "",
         "| benchmark | ended | wall s | CPU s | other work |",
         "|---|---|---:|---:|---:|",
@@ -216,6 +271,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--continue", action="store_true", dest="on", help="go on with a full run that was stopped")
     told = parser.parse_args(words)
     start = time.monotonic()
+    adopt_orphans()
     ended = ended_before() if told.on else []
     if not (told.quick or told.summary or ended):
         begin()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 from records import QUICK, folder, this_machine
@@ -46,6 +47,14 @@ def write_summary(text: str, *, quick: bool = False) -> None:
 
 
 def _replace(path: Path, name: str, text: str) -> None:
+    """Under a lock: benchmarks that count errors run side by side."""
+    QUICK.mkdir(parents=True, exist_ok=True)
+    with (QUICK / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        _replace_alone(path, name, text)
+
+
+def _replace_alone(path: Path, name: str, text: str) -> None:
     whole = path.read_text(encoding="utf-8") if path.exists() else HEAD
     section = f"<!-- {name} -->\n{text}\n<!-- /{name} -->"
     pattern = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->", re.DOTALL)

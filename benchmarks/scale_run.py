@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import scale_project
@@ -26,10 +26,10 @@ MOST_MIB = 8192.0
 Figures = dict[tuple[Unit, str, int], Report]
 
 
-def run(folder: Path, engine: Engine, *, sizes: Sequence[int], units: Sequence[Unit], keep: bool) -> Figures:
+def run(folder: Path, engine: Engine, *, cases: Mapping[int, Sequence[Unit]], keep: bool) -> Figures:
     """Everything, the smallest table first. What was made of one size is erased before the next, unless kept."""
     found: Figures = {}
-    for rows in sizes:
+    for rows, units in cases.items():
         data = make(folder / "data" / str(rows), rows)
         print(f"{rows:,} rows: {data.bytes / 2**20:,.0f} MiB of Parquet", file=sys.stderr)
         engine.load(data)

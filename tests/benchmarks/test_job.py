@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -41,18 +42,44 @@ def test_a_failing_benchmark_is_reported_and_the_rest_go_on(tmp_path):
     assert mark.read_text() == "--quick"
 
 
-def test_one_that_hangs_is_stopped_with_all_that_it_started(monkeypatch):
+def test_one_that_hangs_is_stopped_with_all_that_it_started(monkeypatch, tmp_path):
     """The benchmark's own child holds the end of a pipe, too: reading it ends when, and only when, both are gone."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
     monkeypatch.setattr(job.subprocess, "Popen", partial(subprocess.Popen, close_fds=False))
     waits = "import time; time.sleep(600)"
     script = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {waits!r}], close_fds=False); {waits}"
-    ending = job.run_one([sys.executable, "-c", script], "slow", 1.0)
+    slow = replace(bench(tmp_path, "slow", script), quick_s=1.0)
+    (ending,) = job.run_all([slow], quick=True, folder=tmp_path)
     os.close(write)
     assert not ending.good and "not finished after 1 s" in str(ending)
     with os.fdopen(read, "rb") as pipe:
         assert pipe.read() == b""
+
+
+def test_what_measures_time_runs_alone_and_the_others_side_by_side(tmp_path, monkeypatch):
+    """Those side by side wait for each other: one after the other, they would not end."""
+    monkeypatch.setattr(job.os, "cpu_count", lambda: 2)
+    log = tmp_path / "log"
+    write = f"log = open({str(log)!r}, 'a'); name = __file__[-4:-3]"
+    alone = f"{write}; log.write(name); log.flush(); import time; time.sleep(0.2); log.write(name)"
+    meets = (
+        f"import pathlib, time\nhere = pathlib.Path({str(tmp_path)!r})\n(here / ('met-' + __file__[-4:-3])).touch()\n"
+        "while len(list(here.glob('met-*'))) < 2: time.sleep(0.01)\n"
+    )
+    endings = job.run_all(
+        [
+            replace(bench(tmp_path, "x", meets), alone=False),
+            bench(tmp_path, "a", alone),
+            replace(bench(tmp_path, "y", meets), alone=False),
+            bench(tmp_path, "b", alone),
+        ],
+        quick=True,
+        folder=tmp_path,
+    )
+    assert log.read_text() == "aabb"
+    assert [ending.name for ending in endings[:2]] == ["a", "b"] and {e.name for e in endings[2:]} == {"x", "y"}
+    assert all(ending.good for ending in endings)
 
 
 def test_what_has_no_quick_form_is_left_out_of_a_quick_run(tmp_path):
@@ -107,15 +134,44 @@ def test_a_run_that_was_stopped_is_continued_and_what_failed_runs_again(results,
     assert ran.read_text().split()[4:] == ["first", "fails", "third"]
 
 
-def test_other_work_is_told_apart_from_the_benchmarks_own(monkeypatch):
-    """Of 8 seconds that the cores worked, 3 were the benchmark's: 5 of 2 x 10 were others'."""
-    clock, cores, own = iter([100.0, 110.0]), iter([50.0, 58.0]), iter([1.0, 4.0])
-    monkeypatch.setattr(job.time, "monotonic", lambda: next(clock))
+def test_each_has_its_own_cpu_seconds_and_others_theirs(tmp_path, monkeypatch):
+    works = "import time\nwhile time.process_time() < 0.6: pass"
+    both = [replace(bench(tmp_path, name, text), alone=False) for name, text in (("works", works), ("rests", ""))]
+    cpu_s = {ending.name: ending.cpu_s for ending in job.run_all(both, quick=True, folder=tmp_path)}
+    assert cpu_s["works"] >= 0.6 and cpu_s["rests"] < 0.5
+
+
+def test_other_work_is_what_is_left_of_the_cores(monkeypatch):
+    cores = iter([50.0, 58.0])
     monkeypatch.setattr(job, "busy_s", lambda: next(cores))
-    monkeypatch.setattr(job, "_children_s", lambda: next(own))
-    monkeypatch.setattr(job, "_run", lambda command, limit_s: 0)
     monkeypatch.setattr(job.os, "cpu_count", lambda: 2)
-    assert job.run_one([], "quiet", 1.0).others == 0.25
+    clock = iter([100.0, 110.0])
+    monkeypatch.setattr(job.time, "monotonic", lambda: next(clock, 110.0))
+    own = iter([1.0, 4.0])
+    monkeypatch.setattr(job, "_children_s", lambda: next(own))
+    started = job.Started([sys.executable, "-c", ""], "quiet", 60.0, alone=True)
+    started._process.wait()
+    ending = started.ending()
+    assert ending is not None and ending.others == 0.25, "of 8 seconds 3 were its own: 5 of 2 x 10 were others'"
+
+
+def test_what_a_server_worked_counts_although_its_benchmark_did_not_wait_for_it(tmp_path):
+    """In a process of its own: adopting cannot be undone."""
+    server = "import time\nwhile time.process_time() < 0.6: pass"
+    name = bench(
+        tmp_path, "serves", f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {server!r}])"
+    ).name
+    script = (
+        "import pathlib, sys\nimport job\nif sys.argv[1] == 'adopt': job.adopt_orphans()\n"
+        f"served = job.Benchmark(name={name!r}, limit_s=60, quick_s=60)\n"
+        f"print(job.run_all([served], quick=True, folder=pathlib.Path({str(tmp_path)!r}))[0].cpu_s)"
+    )
+
+    def cpu_s(word):
+        words = [sys.executable, "-c", script, word]
+        return float(subprocess.run(words, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=True).stdout)
+
+    assert cpu_s("adopt") >= 0.6 > cpu_s("leave")
 
 
 def test_every_benchmark_is_in_the_list():
