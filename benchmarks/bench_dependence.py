@@ -89,7 +89,7 @@ def _peer(name: str, kind: str) -> str:
         )
         order = {"kind": kind, "source": str(source), "bins": str(bins), "rows": str(rows), "epsilon": 1.0}
         try:
-            report = peer.ask("dpmm", "dpmm_synth.py", order | {"delta": 1e-6}, limit_s=1500)
+            report = peer.ask("dpmm", "dpmm_synth.py", order | {"delta": 1e-6}, limit_s=600)
         except peer.Silent as why:
             return f"| {name} | 1e-6 | dpmm {kind} | – ({why.outcome}) | | | | | |"
         errors = dependence_errors(table, _read(table, rows))

@@ -57,7 +57,7 @@ DRAWERS = (
 
 def measured(drawer: Drawer, cases: list[tuple[str, int]], *, quick: bool) -> list[Record]:
     """A record for each case."""
-    draws, most_s = (drawer.quick_draws, 5) if quick else (drawer.draws, 60)
+    draws, most_s = (drawer.quick_draws, 5) if quick else (drawer.draws, 20)
     order = {"cases": cases, "draws": draws, "repeats": drawer.repeats, "most_s": most_s}
     known = peer.version(drawer.peer) if drawer.peer else version("numpy" if drawer.own == "numpy" else "discreet")
     names = [f"{law}, scale {scale:,}" for law, scale in cases]

@@ -60,10 +60,10 @@ ALL = (
     Benchmark(name="batch", limit_s=1800, quick_s=600),
     Benchmark(name="local", limit_s=3600, quick_s=1200),
     Benchmark(name="synth", limit_s=4 * 3600, quick_s=1200, words=("--peers",)),
+    Benchmark(name="curves", limit_s=4 * 3600, alone=False),
     Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers",), alone=False),
     Benchmark(name="shapes", limit_s=3600, alone=False),
     Benchmark(name="undeclared", limit_s=3600, alone=False),
-    Benchmark(name="hundred", limit_s=4 * 3600, words=("--write",), alone=False),
     Benchmark(name="persons", limit_s=3600),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
     Benchmark(name="suppression", limit_s=1800, alone=False),
@@ -73,7 +73,6 @@ ALL = (
     Benchmark(name="scale", section="scale-spark", limit_s=6 * 3600, words=("--engine=spark://local",)),
     Benchmark(name="scale", section="scale-postgresql", limit_s=2 * 3600, words=("--engine=postgresql",)),
     Benchmark(name="accounting", limit_s=1800, quick_s=600),
-    Benchmark(name="curves", limit_s=4 * 3600, alone=False),
     Benchmark(name="bounds", limit_s=3600, alone=False),
     Benchmark(name="overlap", limit_s=3600, alone=False),
     Benchmark(name="graph", limit_s=3600),
@@ -84,6 +83,7 @@ ALL = (
     Benchmark(name="files", limit_s=1800, quick_s=300),
     Benchmark(name="best", limit_s=1800, quick_s=300, alone=False),
     Benchmark(name="added_files", limit_s=3600, quick_s=300),
+    Benchmark(name="hundred", limit_s=4 * 3600, words=("--write",), alone=False),
 )
 
 
