@@ -111,6 +111,8 @@ class Started:
     Who is stopped, by the limit or by Ctrl-C, is stopped with all that it started.
     """
 
+    adopts = False
+
     def __init__(self, command: Sequence[str], name: str, limit_s: float, *, alone: bool) -> None:
         print(f"bench: {name}", file=sys.stderr, flush=True)
         self.name, self._limit_s, self._alone = name, limit_s, alone
@@ -126,7 +128,7 @@ class Started:
             code, late = 1, True
         if code is None:
             return None
-        if self._alone:
+        if self._alone and self.adopts:
             _wait_for_orphans()
         cpu_s, busy = _children_s() - used, busy_s()
         others = None
@@ -148,8 +150,8 @@ class Started:
 def adopt_orphans() -> None:
     """Servers that a benchmark started become this process's own when it ends, on Linux: their CPU seconds count."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    if prctl is not None and prctl(36, 1, 0, 0, 0) == 0:  # PR_SET_CHILD_SUBREAPER
+        Started.adopts = True
 
 
 def _wait_for_orphans() -> None:

@@ -44,7 +44,7 @@ def line(count: int) -> list[float]:
         known, fitting = timed(lambda numbers=numbers: Reconciliation(numbers, DOMAIN))
         nearest, nearing = timed(lambda known=known: make_nonnegative(known))
         rounded, rounding = timed(lambda known=known, nearest=nearest: round_answers(known, nearest.values))
-        _, asking = timed(lambda known=known: [known.about(region) for region in QuestionLog(99).regions(20)])
+        _, asking = timed(lambda known=known: [known.estimate_of(region) for region in QuestionLog(99).regions(20)])
         raw = [float(number.value) for number in numbers]
         error = [
             float(((np.array(found) - exact) ** 2 / variances).mean())
