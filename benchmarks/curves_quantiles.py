@@ -83,7 +83,8 @@ def pictures(epsilons: Sequence[str], *, quick: bool) -> list[Picture]:
             told=f"The median salary in {TOWNS} towns of {EACH:,} people, on a grid of {CELLS:,} values. Theory: the expectation "
             "under the exponential mechanism's exact law on these data, and the textbook bound, which 95% of the draws keep. "
             "Discreet spends four fifths of the epsilon on the estimate and one fifth on the two ends of its interval, "
-            "or all on the estimate; OpenDP gives no interval. From ranges: one release of one town, from which every other quantile is free.",
+            "or all on the estimate; OpenDP gives no interval. A town that could as well be empty is not shown, and counts as "
+            f"{EACH // 2:,} people. From ranges: one release of one town, from which every other quantile is free.",
             missing=(told,) if isinstance(told, str) else (),
         )
     ]
@@ -98,12 +99,16 @@ def towns() -> People:
     return People(codes=codes, sizes={"town": TOWNS, "salary": CELLS})
 
 
-def rank_error(group: np.ndarray, value: float) -> float:
-    """How many of the sorted group lie between the value and the middle of the group.
+def rank_error(group: np.ndarray, value: float | None) -> float:
+    """How many of the sorted group lie between the value and the middle of the group; half of it where none is shown.
 
     >>> rank_error(np.array([1, 2, 3, 4]), 2.5), rank_error(np.array([1, 2, 3, 4]), 9)
     (0.0, 2.0)
+    >>> rank_error(np.array([1, 2, 3, 4]), None)
+    2.0
     """
+    if value is None:
+        return len(group) / 2
     below, upto = np.searchsorted(group, value, side="left"), np.searchsorted(group, value, side="right")
     return float(max(0.0, below - len(group) / 2, len(group) / 2 - upto))
 
@@ -112,7 +117,7 @@ def _asked(made: Any, groups: list[np.ndarray], epsilon: str, asks: int, *, inte
     found = []
     for _ in range(asks):
         for town, value in made.sql(QUESTION).ask(epsilon=epsilon, fresh=True, interval=interval).rows:
-            found.append(rank_error(groups[int(town)], float(value)))
+            found.append(rank_error(groups[int(town)], value))
     return found
 
 
