@@ -359,6 +359,19 @@ def test_stopping_by_the_keyboard(tmp_path, where):
     assert discreet.open(tmp_path).ledger.state.failures == {}
 
 
+def test_a_second_ctrl_c_while_things_are_closed_says_nothing():
+    """Whoever presses it twice is told once, with no traceback of what was being closed."""
+    script = (
+        "import atexit, os, signal, sys; import discreet.cli.main as main\n"
+        "def call(words):\n    raise KeyboardInterrupt\n"
+        "main.call = call; atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from discreet.cli import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr == "stopped; anything already charged stays charged\n"
+
+
 @pytest.mark.deep
 def test_the_tour(capsys):
     """`discreet demo` in JSON: every step does what the story says."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 
 #: So many new objects wait for the collector, not 700: while a verb loads its libraries hardly any is garbage.
 _NEW_OBJECTS = 10_000
@@ -30,4 +31,13 @@ def run() -> None:
             f"stopped; {'anything already charged stays charged' if begun else 'nothing was charged'}", file=sys.stderr
         )
         code = 130
+    _close_undisturbed()
     sys.exit(code)
+
+
+def _close_undisturbed() -> None:
+    """What is open is closed in a moment, and erased where it is temporary: a second Ctrl-C would only interrupt that."""
+    import signal
+
+    with suppress(ValueError):  # only a main thread may say so
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
