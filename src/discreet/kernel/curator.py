@@ -163,14 +163,13 @@ class Curator:
             measurement = Measurement(id=charge.id, text=text, parts=parts, event=event, also=also, surer=surer)
             measurement_text = measurement.to_text()
             try:
-                self.ledger.store(charge.id, measurement_text)
+                stored = self.ledger.store(charge.id, measurement_text)  # of whoever was first: no other draw leaves
             except LedgerFault:
                 is_over = False  # nobody was shown anything, and the ledger may be well again
                 raise
             is_resumed = self.ledger.is_resumed(charge.id)
         finally:
             self.ledger.end_answer(charge.id, is_over=is_over)
-        stored = self.ledger.answer(charge.id)  # whoever stored first: no other draw leaves
         drawn = measurement if stored == measurement_text else Measurement.from_text(stored)
         return replace(drawn, is_resumed=is_resumed)
 

@@ -276,15 +276,15 @@ class Account:
         opened, sealed = self.open_guarantee, self.sealed
         if opened is None:
             return Amount(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
-        times = 2 if self.invariant else 1
-        implied = self._implied(opened, self.total)
+        times, total = 2 if self.invariant else 1, self.total
+        implied = self._implied(opened, total)
         epsilon = opened.epsilon if implied is None else min(opened.epsilon, implied)
         if self.remaining_by_arm().is_empty:
             epsilon = opened.epsilon  # the conversion, on its grid, stops just short of the limit
-        pure = min(UNBOUNDED, times * self.total.pure)
+        pure = min(UNBOUNDED, times * total.pure)
         by_pure = opened.accounting != "zcdp" and Fraction(pure, EPSILON_UNITS) <= epsilon
         delta = min(Fraction(times * self.delta, DELTA_UNITS), opened.keys)
-        if self.total.rho > 0 and not by_pure:  # an arm may imply an epsilon of 0, at its delta
+        if total.rho > 0 and not by_pure:  # an arm may imply an epsilon of 0, at its delta
             delta += opened.delta_noise
         if sealed is not None:
             epsilon, delta = epsilon + sealed.epsilon, delta + sealed.delta
