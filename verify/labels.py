@@ -12,8 +12,7 @@ from itertools import islice, pairwise, product
 from math import prod
 from typing import Any
 
-from measured import text
-from relation import Broken, Node, Open, columns, only, operands, plain, step, whole
+from relation import Broken, Node, Open, columns, only, operands, plain, step, text, whole
 
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
