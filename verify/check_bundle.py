@@ -259,11 +259,8 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         contents: Any = None
         if "contents" in stored or "contents" in self.proof:
-            contents = formatted(
-                unpacked(stored["contents"], MOST_TEXT, Broken).decode()
-                if "contents" in stored
-                else self.proof["contents"]
-            )
+            packed = stored.get("contents")
+            contents = formatted(unpacked(packed, MOST_TEXT, Broken).decode() if packed else self.proof["contents"])
         elif plan["kind"] in NETWORKS and all("of" in each for each in values):
             contents = [each["of"] for each in values]
         if plan["kind"] == "graph":

@@ -61,7 +61,8 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
             check_run(content, step, values, plan)
         elif kind == "linear":
             check_linear(content, events, values, plan, stored)
-            same(list(map(law_of, events)), [laws.pop(0)] * len(events), "the noise of a strategy") if laws else None
+            if laws:
+                same(list(map(law_of, events)), [laws.pop(0)] * len(events), "the noise of a strategy")
         elif "of" in content:
             network.check(kind, content, events, values)
         elif is_row and "persons" in content:

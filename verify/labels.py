@@ -223,8 +223,7 @@ class Keys:
                 raise Broken(f"{name} is marked as a key, but no key of the query has these values")
             left.append(name)
         if left:
-            keys = ", ".join(map(str, left))
-            raise Open(f"these keys are neither declared nor stored, only named in the query's text: {keys}")
+            raise Open(f"these keys are neither declared nor stored, only named in the query's text: {', '.join(left)}")
 
     def alone(self, names: list[str], shown: list[list[Any]], rows: int) -> None:
         """A table of keys alone, which tells no groups: no more rows than there are groups of such keys."""

@@ -24,7 +24,8 @@ class Network:
         self.declared, counted = plan["schemas"][plan["table"]]["declared"], stored.get("counted")
         self.of_nodes, self.of_persons = "ends" in self.declared, "person" in self.declared
         self.limit, self.is_planned = self.declared.get("rows_per_person"), plan["kind"] == "graph"
-        form, word = stored.get("shape", stored.get("recipe", {})), "node" if self.of_nodes else "edge"
+        self.directed, word = self.declared.get("directed", False), "node" if self.of_nodes else "edge"
+        form: Node = stored.get("shape") or stored.get("recipe") or {}
         if {told.get("unit", word) for told in (stored, form)} != {word}:
             raise Broken(f"the release says that it protects something other than one {word}")
         self.labels, self.trait = list[Any](), None
@@ -32,12 +33,13 @@ class Network:
             return
         if "counted" not in stored:
             raise Open("an older bundle, which does not name the tables beside a network")
-        beside = {} if counted is None else plan["schemas"][counted]
+        beside: Node = {} if counted is None else plan["schemas"][counted]
         if form["by"] is not None:
             self.labels, self.trait = trait(beside["declared"], form["by"]), [counted, beside["version"], form["by"]]
         own = [stored["counted_version"], form.get("counted", counted is not None), form["labels"], form["limit"]]
-        own += [stored["public"], *(form.get(name) for name in ("nodes", "sizes", "label_limit"))]
-        wanted = [beside.get("version"), counted is not None, self.labels, self.limit] + [None] * 4
+        own += [form.get("directed", self.directed), stored["public"]]
+        own += [form.get(name) for name in ("nodes", "sizes", "labelled", "label_limit")]
+        wanted = [beside.get("version"), counted is not None, self.labels, self.limit, self.directed] + [None] * 5
         same(own, wanted, "what is said of the nodes, who are protected,")
 
     def check(self, kind: str, content: Node, events: list[Node], values: Any) -> None:
@@ -46,7 +48,7 @@ class Network:
         own = {name: each for name, each in of.items() if name != "trait"} | {"ends": of["ends"] or []}
         if self.of_nodes:
             own = {"ends": None, "keys": None} | ({"trait": self.trait} if "trait" in of else {})
-        same(of, own | {"directed": self.declared.get("directed", False)}, "the network of a step")
+        same(of, own | {"directed": self.directed}, "the network of a step")
         if kind == "limits":
             self.choose(content["limits"], events, values["chosen"])
         elif kind == "climbed":

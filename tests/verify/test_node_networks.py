@@ -13,6 +13,7 @@ from discreet.bundle import bundle_files
 from discreet.graph import graph_steps
 from discreet.graph.degree_limit import DegreeLimitChoice
 from discreet.graph.graph_statistics import AtLeast, Edges, TraitMixing
+from graph.friends import make as make_friends
 from graph.friends import make_persons
 from graph.test_private_trait import project_of
 from tiers import size
@@ -319,6 +320,7 @@ LIES = {
     # What stands beside, and nobody may know.
     "the number of nodes": ("statistics", shape(nodes=163)),
     "the sizes of blocks": ("model", shape(sizes=[163])),
+    "a shape with directions": ("statistics", shape(directed=True)),
     "a public table": ("statistics", summary(public="exactly 163")),
     "labels of nothing": ("statistics", shape(labels=[163])),
     "labels of a model": ("model", shape(labels=[163])),
@@ -498,6 +500,16 @@ def test_edges_are_no_nodes_and_nodes_no_edges(programs, made):
         assert (found["unit"], found["sensitivity"]) == ("proved", "broken"), found
 
 
+def test_edges_with_directions(tmp_path):
+    """A network of edges as units has the direction that its table declares, too, and no trait of nodes."""
+    with state_in(tmp_path / "state"):
+        project = make_friends(tmp_path / "p", extra="directed = true")
+        files = bundle_files.make_bundle(project, project.graph("friends").stats(epsilon=1, only="degrees").release)
+    assert set(verdicts(files).values()) == {"proved"}
+    for lie in (network(directed=False), network(trait=["friends", 1, "from"]), network(ends=None)):
+        assert sensitivity(in_program(files, same, lie)) == "broken"
+
+
 def test_only_a_network_is_released_of_edges(made):
     """Rows of edges, each of which belongs to two persons, are neither counted nor cut into cells."""
     content = {"measure": [[0]], "axes": [[{"column": "size"}, [0, 1], True]], "groups": [[0, 1]]}
@@ -528,7 +540,7 @@ def test_only_a_network_is_released_of_edges(made):
 #: Changes of what steps measured, or of what is stored beside, that say nothing false: a price and candidates of a
 #: choice, which are whatever was charged; words; shares, which the events have; how another kind of network is drawn.
 FREE = re.compile(
-    r"\d/limits/(price|candidates/\d+)|statistics(/\d)?|shape/(statistics/\d|shares/\w+|directed|floored|planned|labelled)"
+    r"\d/limits/(price|candidates/\d+)|statistics(/\d)?|shape/(statistics/\d|shares/\w+|floored|planned)"
     r"|recipe/shares/\w+|notes/\d"
 )
 
@@ -598,13 +610,14 @@ FORGOTTEN = [
     ("Network", '{"ends": None, "keys": None}', 'of | {"ends": None}', "public nodes"),
     ("Network", '{"ends": None, "keys": None}', 'of | {"ends": None}', "labels that nobody reads"),
     ("Network", '{"ends": None, "keys": None}', 'of | {"keys": None}', "an end that is not of the list"),
-    ("Network", 'self.declared.get("directed", False)', 'of["directed"]', "another direction"),
+    ("Network", '{"directed": self.directed}', '{"directed": of["directed"]}', "another direction"),
     ("Network", "told.get(\"unit\", word) for told in (stored, form)", "word", "an edge as the unit"),
     ("Network", 'form["labels"], form["limit"]]', "self.labels, self.limit]", "other labels"),
     ("Network", 'form["labels"], form["limit"]]', "self.labels, self.limit]", "another limit in the shape alone"),
     ("Network", 'form.get("counted", counted is not None)', "counted is not None", "nodes that are not counted"),
     ("Network", 'own = [stored["counted_version"]', 'own = [beside.get("version")', "another version of the nodes"),
-    ("Network", '[stored["public"], ', "[None, ", "a public table"),
+    ("Network", 'form.get("directed", self.directed)', "self.directed", "a shape with directions"),
+    ("Network", ', stored["public"]]', ", None]", "a public table"),
     ("Network", 'form.get(name) for name', "None for name", "the number of nodes"),
 ]  # fmt: skip
 
