@@ -114,7 +114,7 @@ def node_moves(most: int | None, labels: list[Any], name: str, *more: Any) -> tu
     elif name == "trait mixing":
         groups, limit, directed, alike = more
         own = 2 if alike else 2 * groups - 1 if directed else groups
-        right = groups == len(labels) > 0 and {type(directed), type(alike)} == {bool}
+        right = groups == len(labels) > 0 and {type(directed), type(alike)} == {bool} and directed + alike < 2
         moved = entries(groups, directed, alike), own * limit, own * limit**2
     else:
         raise Broken(f"one node can change this number of edges without limit: {name}")

@@ -111,7 +111,8 @@ def grid():
             if thresholds[-1] <= limit:
                 yield AtLeast(thresholds=thresholds, limit=limit), limit, []
         for groups, directed, alike in itertools.product((2, 3, 5), (False, True), (False, True)):
-            yield TraitMixing(groups=groups, limit=limit, directed=directed, alike=alike), limit, [*"abcde"][:groups]
+            kind = TraitMixing(groups=groups, limit=limit, directed=directed and not alike, alike=alike)
+            yield kind, limit, [*"abcde"][:groups]
 
 
 def test_the_rules_are_those_of_the_product():
@@ -363,6 +364,8 @@ LIES = {
     "groups without directions": ("directed trait", charged(lambda told: told["event"].update(l1=24))),
     "directions of no edge": ("trait", noisy(1, 9), trait(1, 3, 8, True, False)),
     "alike, in all groups": ("trait", event(1, l1=16), trait(1, 3, 8, False, True)),
+    "homophily with directions": ("trait", same, statistic(2, "trait mixing", 3, 8, True, True)),
+    "homophily of nothing": ("trait", same, statistic(2, "trait mixing", 3, 8, None, True)),
     "homophily of one entry": ("trait", event(2, l1=8)),
     "half of the limit of a trait": ("trait", event(1, l1=12), trait(1, 3, 4, False, False)),
     "groups of nobody": ("trait", same, everywhere("network", lambda told: told["of"].pop("trait"))),
@@ -595,6 +598,8 @@ FORGOTTEN = [
     ("node_moves", "whole(limit) != most", "False", "half of the limit of a trait"),
     ("node_moves", "whole(limit) != most", "False", "no choice"),
     ("node_moves", "whole(limit) != most", "False", "a choice afterwards"),
+    ("node_moves", " and directed + alike < 2", "", "homophily with directions"),
+    ("node_moves", "{type(directed), type(alike)} == {bool} and directed + alike", "bool(directed) + alike", "homophily of nothing"),
     ("rising", "whole(one) >= whole(two)", "False", "a threshold again"),
     ("trait", "unit(declared) != (False, 1) or ", "", "several rows for a person"),
     ("trait", ' or len(listed(declared["person"])) != 1', "", "a trait of persons of two columns"),
