@@ -11,8 +11,8 @@ from typing import Any
 from contents import related
 from estimates import LeastSquares
 from labels import label, of_axis
-from measured import numbers, question_digest, ratio, size_of, text
-from relation import TRUE, Broken, Node, Open, column, only, whole
+from measured import numbers, question_digest, ratio, size_of
+from relation import TRUE, Broken, Node, Open, column, only, text, whole
 from shown import Tables
 from strategies import described, law_of, shortened
 

@@ -18,34 +18,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpreter does not look beside its script
 from batches import check_batch, check_ranges
-from contents import check_condition, check_contents, formatted, unpacked
-from declared import ACCOUNTINGS
+from contents import NETWORKS, check_condition, check_contents, formatted
 from ed25519 import signed
-from measured import (
-    ORDERS,
-    Loss,
-    Steps,
-    as_text,
-    at_order,
-    closed,
-    converted,
-    divergences,
-    loss,
-    numbers,
-    question_digest,
-    ratio,
-    shaped,
-    text,
-)
-from members import ANSWER, check_payload, check_plan, check_question, check_step
+from measured import Steps, as_text, divergences, implied, loss, numbers, question_digest, ratio, shaped, unpacked
+from members import ANSWER, PUBLIC, check_payload, check_plan, check_question, check_step
 from networks import check_ladders
 from programs import check_declared_tables
-from relation import TRUE, Broken, Open, Relation, column, persons, unit, whole
+from relation import TRUE, Broken, Open, Relation, column, listed, persons, same, text, unit, whole
 from shown import Tables, as_drawn, formed, written
 
 #: Two ways to turn rho into an epsilon may differ by less than this.
 CLOSELY = Fraction(999, 1000)
-MARK, MOST_FILES, MOST_BYTES = b"discreet release bundle 1\n", 2000, 2**28
+MARK, MOST_FILES, MOST_BYTES, MOST_TEXT = b"discreet release bundle 1\n", 2000, 2**28, 2**26
 #: Up to this epsilon of a choice of the most common keys twice its delta covers people who change: ln 2, nearly.
 SAFE = Fraction(69, 100)
 #: A line of card.yaml: a plain name, a text or a number. In other forms a name could be spelled in two ways.
@@ -75,11 +59,6 @@ def read(content: bytes) -> Any:
     return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=never)
 
 
-def same(told: Any, wanted: Any, what: str) -> None:
-    if text(told) != text(wanted):
-        raise Broken(f"{what} is not the value that follows from the rest")
-
-
 def files_in(folder: Path) -> dict[str, bytes | None]:
     """The files of a folder, of a sane size; None for what is no plain file."""
     paths = sorted(folder.iterdir())
@@ -95,7 +74,7 @@ class Bundle:
         self.files, self.manifest = files, read(files["manifest.json"])
         self.plan: Any = None
         self.proof: Any = None
-        self.total: Loss = (None, Fraction(0), Fraction(0))
+        self.total: Any = (None, Fraction(0), Fraction(0))
         self.orders: list[Fraction] | None = None
         self.known: Any = {}
         self.shown_: Tables | None = None
@@ -174,10 +153,7 @@ class Bundle:
                 check_step(self.payload(name))
         if answer:
             check_question(self.proof["question"])
-            for told in self.proof["publics"]:
-                closed(told, {"table", "content", "fan_out", "columns"}, "a public table")
-                for each in told["columns"].values():
-                    closed(each, {"low", "high", "null"}, "the bounds of a public column")
+            shaped(self.proof["publics"], [PUBLIC], "a public table")
         shaped(self.proof.get("answers", []), [ANSWER], "a statement of a batch")
         if "rows" in self.proof and "meaning" not in self.payload(release):
             raise Broken("the rows of a condition, which the release does not have")
@@ -188,13 +164,15 @@ class Bundle:
     def unit(self) -> str:
         plan, schemas = self.plan, self.plan["schemas"]
         own, declared = schemas[plan["table"]], schemas[plan["table"]]["declared"]
-        (is_row, rows), person = unit(declared), declared.get("person")
-        words = "one row" if is_row else f"all rows of one {' + '.join([person] if type(person) is str else person)}"
+        (is_row, rows), person = unit(declared, of_network=True), declared.get("person", [])
+        words = "one row" if is_row else f"all rows of one {' + '.join(listed(person))}"
         if isinstance(person, dict):
             words = f"all rows of one person of {person['through']}"
+        if "ends" in declared:
+            words = "all edges of one person"
         named = [persons(table, told) for table, told in schemas.items() if "persons" in told]
-        if len({len(told["persons"][-1]["person"]) for told in schemas.values() if "persons" in told}) > 1:
-            raise Broken("the persons of one table are not those of another")
+        if len({len(told["persons"][-1].get("person", "1")) for told in schemas.values() if "persons" in told}) > 1:
+            raise (Open if "ends" in declared else Broken)("the persons of one table are not those of another")
         same(self.proof["unit"], {"is": words, "rows": rows, "persons": own.get("persons", [])}, "the privacy unit")
         if plan.get("unit_changes"):
             raise Open("the columns that identify people were changed after a release: no single limit holds")
@@ -206,7 +184,8 @@ class Bundle:
         lacks = [each for each in schemas.values() if "person" in each["declared"] and "persons" not in each]
         if lacks or (not is_row and not own.get("persons")):
             raise Open("an older bundle, which does not say which columns identify people")
-        return f"{words}, at most {rows} in the declared table{''.join(named)}"
+        most = "" if "ends" in declared else f", at most {rows} in the declared table"
+        return f"{words}{most}{''.join(named)}"
 
     def question(self) -> str:
         """The digest of the question, which the ledger was charged for, is that of the plan that is derived from."""
@@ -280,8 +259,9 @@ class Bundle:
             raise Broken("the bundle declares a table that the release does not read")
         contents: Any = None
         if "contents" in stored or "contents" in self.proof:
-            contents = formatted(unpacked(stored["contents"]) if "contents" in stored else self.proof["contents"])
-        elif plan["kind"] in ("graph", "graph model") and all("of" in each for each in values):
+            packed = stored.get("contents")
+            contents = formatted(unpacked(packed, MOST_TEXT, Broken).decode() if packed else self.proof["contents"])
+        elif plan["kind"] in NETWORKS and all("of" in each for each in values):
             contents = [each["of"] for each in values]
         if plan["kind"] == "graph":
             check_ladders(stored["shape"], events, values, plan["event"])
@@ -339,9 +319,7 @@ class Bundle:
         if not all(map(CARD.fullmatch, card.removesuffix("\n").split("\n"))):
             raise Broken("card.yaml is not written as Discreet writes it")
         blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.M)
-        told = [
-            [[line.split(": ")[0].strip(), float(line.split(": ")[1])] for line in each.splitlines()] for each in blocks
-        ]
+        told = [[[name, float(each)] for name, each in re.findall(r" +([a-z]+): (.+)\n", block)] for block in blocks]
         same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml states the cost")
         units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.M)
         same(units, [plan["privacy_unit"]], "the privacy unit on card.yaml")
@@ -393,16 +371,9 @@ class Bundle:
 
     def implied(self) -> list[Fraction]:
         """The epsilons that this release implies by itself, by each arm of the accounting that takes it."""
-        limit, (epsilon, rho, _) = self.plan["guarantee"], self.total
-        left, kind = ratio(limit["delta"]) - ratio(limit["delta_keys"]), limit["accounting"]
-        if kind not in ACCOUNTINGS:
-            raise Broken("an unknown accounting")
-        found = [epsilon] if kind != "zcdp" and epsilon is not None else []
-        if kind != "pure" and left > 0:
-            found.append(converted(rho, left * Fraction(3, 4) if kind == "renyi" else left))
-        if kind == "renyi" and left > 0 and self.orders is not None:
-            found += [at_order(lost, order, left / 16) for lost, order in zip(self.orders, ORDERS, strict=True)]
-        return found
+        limit = self.plan["guarantee"]
+        left = ratio(limit["delta"]) - ratio(limit["delta_keys"])
+        return implied(limit["accounting"], self.total, self.orders, left)
 
     def drawn(self) -> str:
         """The last table of what is no answer is every number that was drawn; those before it follow from these."""

@@ -5,67 +5,30 @@ unit has in all, and how many tables there are. A choice has scores that move by
 divides by that, as a quantile's does.
 """
 
-import base64
-import zlib
 from json import loads
 from math import prod
 from typing import Any
 
-from measured import (
-    Steps,
-    check_noise,
-    closed,
-    digest,
-    maybe,
-    moves,
-    parted,
-    question_digest,
-    shaped,
-    size_of,
-    text,
-)
+from measured import Steps, check_noise, closed, digest, maybe, moves, parted, question_digest, shaped, size_of
 from members import check_nodes, check_question, check_relation, no_objects
-from networks import check_ladder, check_network
-from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
+from networks import Network
+from relation import Broken, Node, Open, Relation, columns, derive, same, text, unit, whole
 from stored import MEASUREMENT
 from strategies import far_by, law_of, shortened
 
 #: What all rows of a person weigh together, where they are weighted; what is made of persons, and how far one moves it.
 WEIGHT = 5_040
 PERSONS = {"RecordProgram": 1, "StepProgram": WEIGHT, "RowProgram": WEIGHT}
-TABLE = {"axes", "groups", "coarser", "persons"}
-KINDS = {
-    "run": {"run", "inquiry"},
-    "measure": {"measure"} | TABLE,
-    "linear": {"linear", "axes", "rows", "added"},
-    "choose": {"choose", "weight"} | TABLE,
-    "distances": {"distances", "parts"} | TABLE,
-    "network": {"network", "of"},
-    "climbed": {"climbed", "of", "floor"},
-    "counted": {"persons"},
-    "changes": {"changes", "persons"},
-    "earlier": {"earlier", "persons"},
-}
-#: What a step stores beside its noisy numbers.
-BESIDE = {
-    "linear": {"noisy", "beside"},
-    "network": {"noisy", "of"},
-    "climbed": {"noisy", "of"},
-    "counted": {"noisy", "of"},
-}
-MOST_BYTES = 2**26
-
-
-def unpacked(packed: str) -> str:
-    """A text that is stored compressed, in base 64, with nothing after it."""
-    unpacking, raw = zlib.decompressobj(), base64.b64decode(packed, validate=True)
-    try:
-        content = unpacking.decompress(raw, MOST_BYTES)
-    except zlib.error:
-        raise Broken("what the steps measured cannot be unpacked") from None
-    if not unpacking.eof or unpacking.unused_data or base64.b64encode(raw).decode() != packed:
-        raise Broken("what the steps measured is too long, cut off, or followed by something else")
-    return content.decode()
+TABLE = "axes groups coarser persons"
+#: The members of what a step measured, of which the first says what it is; and what is stored beside its numbers.
+KINDS = {kind: {kind, *more.split()} for kind, more in {
+    "run": "inquiry", "measure": TABLE, "linear": "axes rows added", "choose": f"weight {TABLE}", "limits": "of",
+    "distances": f"parts {TABLE}", "network": "of", "climbed": "of floor", "changes": "persons", "earlier": "persons",
+}.items()} | {"counted": {"persons"}}  # fmt: skip
+BESIDE = {kind: {"noisy", "of"} for kind in ("network", "climbed", "counted")}
+BESIDE |= {"linear": {"noisy", "beside"}, "limits": {"chosen", "of"}}
+#: The releases of a network.
+NETWORKS = ("graph", "graph model")
 
 
 def formatted(content: str) -> list[Any]:
@@ -78,11 +41,9 @@ def formatted(content: str) -> list[Any]:
 
 def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: Node) -> str:
     """Every step: its digest is that of its content, and its event that of noise on what moves so far."""
-    is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
-    if {told["unit"] for told in (stored, stored.get("shape", {}), stored.get("recipe", {})) if "unit" in told} - {
-        "edge"
-    }:
-        raise Broken("the release says that it protects something other than one edge")
+    declared = plan["schemas"][plan["table"]]["declared"]
+    is_row, rows = unit(declared, of_network=plan["kind"] in NETWORKS)
+    network = Network(plan, stored)
     laws = [stored["law"]] if stored.get("adaptive") is False else [grid["law"] for grid in stored.get("grids", [])]
     for content, step, values in zip(contents, plan["steps"], drawn, strict=True):
         (kind,) = KINDS.keys() & set(content) or {"counted"}
@@ -94,28 +55,30 @@ def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: No
         check_stored(kind, content, values)
         if kind != "run" and digest(content) != step["of"]:
             raise Broken("a step measured something other than was charged")
-        if kind in ("network", "climbed") and not is_row:
+        if "of" in content and network.of_persons:
             raise Broken("edges of a network whose rows belong to persons")
-        if kind == "climbed" and plan["kind"] != "graph":  # only its shape says which floor and decay a ladder has
-            raise Broken("a ladder in a release that plans none")
         if kind == "run":
             check_run(content, step, values, plan)
         elif kind == "linear":
             check_linear(content, events, values, plan, stored)
-            if laws and text(list(map(law_of, events))) != text([laws.pop(0)] * len(events)):
-                raise Broken("the event of a strategy names another noise than its law")
-        elif kind == "counted":
-            table, number = content["persons"]
-            related({"roster": table, "version": number}, plan)
-            check_noise(events, [values["noisy"]], [(1, 1, 1)])
+            if laws:
+                same(list(map(law_of, events)), [laws.pop(0)] * len(events), "the noise of a strategy")
+        elif "of" in content:
+            network.check(kind, content, events, values)
         elif is_row and "persons" in content:
             raise Broken("records of persons, where each row is a unit")
+        elif kind == "counted":
+            table, number = content["persons"]
+            Relation({"roster": table, "version": number}, plan["schemas"], iter(()), 1)
+            check_noise(events, [values["noisy"]], [(1, 1, 1)])
         else:
             made = content.get("persons", {}).get("of")
             if made is None and "axes" in content:
-                check_axes(content["axes"], plan["schemas"][plan["table"]]["declared"].get("columns", {}))
+                check_axes(content["axes"], declared.get("columns", {}))
             RULES[kind](content, events, values, rows if made is None else PERSONS[made])
-    return f"each step measured what was charged, with noise for {rows} rows per unit"
+    most = "" if network.limit is None else f", of which at most {network.limit} count"
+    whom = f"one node with all of its edges{most}" if network.of_nodes else f"{rows} rows per unit"
+    return f"each step measured what was charged, with noise for {whom}"
 
 
 def check_joined(told: Any) -> None:
@@ -130,9 +93,10 @@ def check_joined(told: Any) -> None:
 COLUMN = {"of": "row|previous|rows|gap|after|previous_after", "code": maybe(int)}
 MADE = {"of": "|".join(PERSONS), "columns": [COLUMN], "axes": check_nodes, "codes": check_nodes, "joined": check_joined}
 NETWORK = {
-    "ends": [str], "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
+    "ends": maybe([str]), "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
 }  # fmt: skip
-FORMS = {"axes": check_nodes, "of": NETWORK, "inquiry": None, "added": None}
+LIMITS = {"epsilon": str, "price": int, "candidates": [int]}
+FORMS = {"axes": check_nodes, "of": NETWORK, "limits": LIMITS, "inquiry": None, "added": None}
 
 
 def check_stored(kind: str, content: Node, values: Any) -> None:
@@ -143,8 +107,7 @@ def check_stored(kind: str, content: Node, values: Any) -> None:
         closed(values, MEASUREMENT.keys() - {"surer"}, "what a step stores")
     elif isinstance(values, dict):
         closed(values, BESIDE.get(kind, {"type", "data"}), "what a step stores")
-        if "of" in values and text(values["of"]) != text(content):
-            raise Broken("a step stores something other than it was charged for")
+        same(values.get("of", content), content, "what a step stores")
 
 
 def check_axes(axes: list[Any], known: Any) -> None:
@@ -180,10 +143,8 @@ def check_run(content: Node, step: Node, values: Any, plan: Node) -> None:
     check_question(inquiry)
     if [digest({"run": content["run"]}), question_digest(inquiry)] != [step["of"], content["run"]]:
         raise Broken("a step asked something other than was charged")
-    if text([values["id"], values["text"], values["also"], values["event"]]) != text(
-        [plan["release"], "", [], step["event"]]
-    ):
-        raise Broken("a step stores something other than it was charged for")
+    own = {"id": plan["release"], "text": "", "also": [], "event": step["event"]}
+    same(values, own | {"parts": values["parts"]}, "what a step stores")
     relation = related(inquiry["plan"], plan)
     Steps(inquiry, relation).of(values, [{}] * len(values["parts"]))
 
@@ -280,12 +241,5 @@ def most_added(content: Node, plan: Node) -> tuple[int, Node]:
     return moves(content["statistic"], relation.rows, 1, terms)["l1"], relation.known
 
 
-RULES = {
-    "network": check_network,
-    "climbed": check_ladder,
-    "measure": check_tables,
-    "choose": check_choice,
-    "distances": check_distances,
-    "changes": check_persons,
-    "earlier": check_persons,
-}
+RULES = dict.fromkeys(("changes", "earlier"), check_persons)
+RULES |= {"measure": check_tables, "choose": check_choice, "distances": check_distances}

@@ -40,8 +40,7 @@ def texts(labels: Any) -> bool:
     return isinstance(labels, dict) and all(type(each) is str for each in labels.values())
 
 
-ACCOUNTINGS = ("pure", "zcdp", "either", "renyi")
-ACCOUNTING, SINGLE = "|".join(ACCOUNTINGS), (str, int, bool)
+ACCOUNTING, SINGLE = "pure|zcdp|either|renyi", (str, int, bool)
 LIMIT = {"epsilon": number, "delta": number, "delta_keys": number, "accounting": ACCOUNTING}
 TABLE = {
     "budget": LIMIT, "accounting": ACCOUNTING, "person": persons, "rows_per_person": int, "columns": None,

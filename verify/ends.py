@@ -15,7 +15,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from formulas import enclosed
-from measured import ratio, text
+from measured import ratio
+from relation import text
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
 #: steps of the noise.

@@ -13,8 +13,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from measured import ratio, text
-from relation import Broken, Node, Open, columns, derive, only, step, whole
+from measured import ratio
+from relation import Broken, Node, Open, columns, derive, only, step, text, whole
 
 NUMBERS = ("integer", "decimal")
 NULL, ANY = math.nan, (-math.inf, math.inf)
@@ -25,6 +25,10 @@ ROWS = ["greatest", "rows", 1.0]
 
 def mean(of: str) -> Any:
     return ["within", ["/", ["*", f"grain of {of}", of], ROWS], f"low of {of}", f"high of {of}"]
+
+
+def level(of: str) -> Any:
+    return ["+", f"centre of {of}", mean(of)]
 
 
 def spread(of: str) -> Any:
@@ -39,37 +43,28 @@ OF_SAMPLE = ["+", 1.0, ["/", 1.0, ["greatest", ["+", -1.0, "rows"], 1.0]]]
 VARIANCE = ["*", "squared step", bounded("x")]
 SAMPLE_VARIANCE = ["*", "squared step", ["within", ["*", spread("x"), OF_SAMPLE], 0.0, "half of xx"]]
 JOINT = ["-", mean("xy"), ["*", mean("x"), mean("y")]]
+OF_BOTH = ["*", JOINT, OF_SAMPLE]
 CORRELATION = ["within", ["/", JOINT, ["*", ["sqrt", bounded("x")], ["sqrt", bounded("y")]]], -1.0, 1.0]
 SLOPE = ["/", JOINT, bounded("x")]
 #: Of each aggregate the statistics that it is told with (sums of x, of its squares, of products), and its tree.
 AGGREGATES: dict[str, tuple[tuple[str, ...], Any]] = {
-    "average": (("x", "rows"), ["*", "step", ["+", "centre of x", mean("x")]]),
+    "average": (("x", "rows"), ["*", "step", level("x")]),
     "var_pop": (("rows", "x", "xx"), VARIANCE),
     "var_samp": (("rows", "x", "xx"), SAMPLE_VARIANCE),
     "stddev_pop": (("rows", "x", "xx"), ["sqrt", VARIANCE]),
     "stddev_samp": (("rows", "x", "xx"), ["sqrt", SAMPLE_VARIANCE]),
     "covar_pop": (("rows", "x", "y", "xy"), ["*", "step", ["within", JOINT, "-quarter of xy", "quarter of xy"]]),
-    "covar_samp": (
-        ("rows", "x", "y", "xy"),
-        ["*", "step", ["within", ["*", JOINT, OF_SAMPLE], "-half of xy", "half of xy"]],
-    ),
+    "covar_samp": (("rows", "x", "y", "xy"), ["*", "step", ["within", OF_BOTH, "-half of xy", "half of xy"]]),
     "corr": (("rows", "x", "xx", "y", "yy", "xy"), CORRELATION),
     "regr_r2": (("rows", "x", "xx", "y", "yy", "xy"), ["*", CORRELATION, CORRELATION]),
     "regr_slope": (("rows", "x", "xx", "y", "xy"), ["*", "step", SLOPE]),
-    "regr_intercept": (
-        ("rows", "x", "xx", "y", "xy"),
-        ["*", "step", ["-", ["+", "centre of y", mean("y")], ["*", SLOPE, ["+", "centre of x", mean("x")]]]],
-    ),
+    "regr_intercept": (("rows", "x", "xx", "y", "xy"), ["*", "step", ["-", level("y"), ["*", SLOPE, level("x")]]]),
 }
-#: In which units the value of an aggregate is, by those of x and y; of others in those of x.
-UNITS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "covar_pop": lambda x, y: x * y,
-    "covar_samp": lambda x, y: x * y,
-    "corr": lambda x, y: Fraction(1),
-    "regr_r2": lambda x, y: Fraction(1),
-    "regr_slope": lambda x, y: y / x,
-    "regr_intercept": lambda x, y: y,
-}
+#: In which units the value of an aggregate is, as powers of those of x and y; of others in those of x.
+UNITS = {
+    "covar_pop": (1, 1), "covar_samp": (1, 1), "corr": (0, 0), "regr_r2": (0, 0), "regr_slope": (-1, 1),
+    "regr_intercept": (0, 1),
+}  # fmt: skip
 
 
 def guarded(function: Callable[[float], float], least: float) -> Callable[[float], float]:
@@ -281,7 +276,8 @@ class Formulas:
                 named |= {f"{part} of {role}": much, f"-{part} of {role}": -much}
         summed = [self.statistics[told[role]][1] for role in ("x", "y") if role in told]
         grids = [self.steps_of(of) for of in summed]
-        units = {UNITS[kind](x, y) if kind in UNITS else x for x in grids[0] for y in grids[-1]}
+        power, other = UNITS.get(kind, (1, 0))
+        units = {x**power * y**other for x in grids[0] for y in grids[-1]}
         if one not in units:
             if all(self.named.get(of.get("column"), {}).get("type") in NUMBERS for of in summed):
                 self.other_units(one / units.pop(), "mean")

@@ -12,8 +12,7 @@ from itertools import islice, pairwise, product
 from math import prod
 from typing import Any
 
-from measured import text
-from relation import Broken, Node, Open, columns, only, operands, plain, step, whole
+from relation import Broken, Node, Open, columns, only, operands, plain, step, text, whole
 
 Labels = list[Any]
 Place = tuple[int, int | None]  # of a row: its set, and where it lies on a key, None where the set sums over it
@@ -224,8 +223,7 @@ class Keys:
                 raise Broken(f"{name} is marked as a key, but no key of the query has these values")
             left.append(name)
         if left:
-            keys = ", ".join(map(str, left))
-            raise Open(f"these keys are neither declared nor stored, only named in the query's text: {keys}")
+            raise Open(f"these keys are neither declared nor stored, only named in the query's text: {', '.join(left)}")
 
     def alone(self, names: list[str], shown: list[list[Any]], rows: int) -> None:
         """A table of keys alone, which tells no groups: no more rows than there are groups of such keys."""

@@ -14,10 +14,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from json import dumps
 from typing import Any
 
-from relation import TRUE, Broken, Open, Relation, columns, derive, tested, whole
+from relation import TRUE, Broken, Open, Relation, columns, derive, tested, text, whole
 
 UP, DOWN = (Context(prec=60, rounding=way, Emin=-(10**9), Emax=10**9) for way in (ROUND_CEILING, ROUND_FLOOR))
 CLOSE = 1 + Fraction(1, 10**15)
@@ -95,12 +94,9 @@ def loss(event: dict[str, Any]) -> Loss:
         return epsilon, epsilon**2 / 2, positive(ratio(event["delta"])) if kind == "threshold" else none
     if kind == "gaussian":
         return None, positive(whole(event["l2_squared"])) / (2 * positive(ratio(event["sigma2"]))), none
-    if kind == "exponential":
+    if kind in CHOICES:
         epsilon = positive(ratio(event["epsilon"]))
-        return epsilon, epsilon**2 / 8, none
-    if kind == "permute-and-flip":
-        epsilon = positive(ratio(event["epsilon"]))
-        return epsilon, epsilon**2 / 2, none
+        return epsilon, epsilon**2 / CHOICES[kind], none
     if kind == "ladder":
         decay = positive(ratio(event["decay"]))
         return ladder(decay, whole(event["step"]), whole(event["floor"])), decay**2 / 2, none
@@ -298,6 +294,17 @@ def converted(rho: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(0), (1 + b) * rho + tail / b)
 
 
+def implied(kind: str, total: Loss, orders: list[Fraction] | None, left: Fraction) -> list[Fraction]:
+    """The epsilons that a loss implies, by each arm of an accounting that takes it. left: of delta, to convert with."""
+    epsilon, rho, _ = total
+    found = [epsilon] if kind != "zcdp" and epsilon is not None else []
+    if kind != "pure" and left > 0:
+        found.append(converted(rho, left * Fraction(3, 4) if kind == "renyi" else left))
+    if kind == "renyi" and left > 0 and orders is not None:
+        found += [at_order(lost, order, left / 16) for lost, order in zip(orders, ORDERS, strict=True)]
+    return found
+
+
 def agree(told: Fraction, found: Fraction) -> None:
     """A delta may be rounded up in its last digits, and no further."""
     if not found <= told <= found * CLOSE:
@@ -350,34 +357,25 @@ def read_of(of: Any, more: list[Any]) -> set[str]:
     return columns(of[0]) if isinstance(of, list) else columns(more[0]) if of in ("sum", "distinct") else set()
 
 
-#: The members of events, of laws, of strategies.
-EVENTS = {
-    "together": {"kind", "events"},
-    "laplace": {"kind", "scale", "l1"},
-    "refined": {"kind", "earlier", "scale", "l1"},
-    "gaussian": {"kind", "sigma2", "l2_squared"},
-    "threshold": {"kind", "scale", "l1", "delta"},
-    "exponential": {"kind", "epsilon"},
-    "permute-and-flip": {"kind", "epsilon"},
-    "ladder": {"kind", "decay", "step", "floor"},
-    "top-k": {"kind", "choices", "epsilon", "delta"},
-    "weighted-threshold": {"kind", "sigma2", "l2_squared", "epsilon", "delta", "noise_delta"},
-    "reserved": {"kind", "epsilon", "rho", "delta"},
-}
+def kinds(members: dict[str, str]) -> dict[str, set[str]]:
+    """The members of an object of each kind, its kind among them."""
+    return {kind: {"kind", *names.split()} for kind, names in members.items()}
+
+
 SIZES = {"laplace": "scale", "gaussian": "sigma2"}
-#: How bins are chosen.
-CHOICES = ("exponential", "permute-and-flip")
-LAWS = {"discrete-laplace": {"kind", "scale"}, "discrete-gaussian": {"kind", "sigma2"}}
-STRATEGIES = {
-    "identity": {"kind", "size"},
-    "levels": {"kind", "size", "levels"},
-    "groups": {"kind", "groups", "count"},
-    "diagonal": {"kind", "weights"},
-    "matrix": {"kind", "cells", "entries"},
-    "merged": {"kind", "groups", "inner"},
-    "stack": {"kind", "parts"},
-    "product": {"kind", "factors"},
-}
+#: How bins are chosen, and how many of epsilon^2 are a rho.
+CHOICES = {"exponential": 8, "permute-and-flip": 2}
+#: The members of events, of laws, of strategies.
+EVENTS = kinds(dict.fromkeys(CHOICES, "epsilon") | {
+    "together": "events", "laplace": "scale l1", "refined": "earlier scale l1", "gaussian": "sigma2 l2_squared",
+    "threshold": "scale l1 delta", "ladder": "decay step floor", "top-k": "choices epsilon delta",
+    "weighted-threshold": "sigma2 l2_squared epsilon delta noise_delta", "reserved": "epsilon rho delta",
+})  # fmt: skip
+LAWS = kinds({f"discrete-{kind}": size for kind, size in SIZES.items()})
+STRATEGIES = kinds({
+    "identity": "size", "levels": "size levels", "groups": "groups count", "diagonal": "weights",
+    "matrix": "cells entries", "merged": "groups inner", "stack": "parts", "product": "factors",
+})  # fmt: skip
 
 
 class Steps:
@@ -567,10 +565,6 @@ def question_digest(asked: dict[str, Any]) -> str:
     return groups[:16] + digest([groups, statistics, quantiles])
 
 
-def text(data: Any) -> str:
-    return dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
 def small(size: Any) -> int:
     if not 0 < whole(size) <= MOST_CELLS:
         raise Open("a strategy with too many cells")
@@ -583,18 +577,21 @@ def numbers(told: Any) -> list[int]:
         return [whole(each) for each in told]
     closed(told, {"type", "data"}, "a packed list")
     size, letter = {"<i1": (1, "b"), "<i2": (2, "h"), "<i4": (4, "i"), "<i8": (8, "q")}[told["type"]]
-    unpacking, packed = zlib.decompressobj(), base64.b64decode(told["data"], validate=True)
-    try:
-        raw = unpacking.decompress(packed, size * MOST_CELLS + 1)
-    except zlib.error:
-        raise Broken("packed numbers cannot be unpacked") from None
-    if len(raw) > size * MOST_CELLS:
-        raise Open("a list with too many numbers")
-    if (
-        len(raw) % size
-        or not unpacking.eof
-        or unpacking.unused_data
-        or base64.b64encode(packed).decode() != told["data"]
-    ):
-        raise Broken("packed numbers are cut off, or followed by something else")
+    raw = unpacked(told["data"], size * MOST_CELLS, Open)
+    if len(raw) % size:
+        raise Broken("packed numbers are cut off")
     return list(struct.unpack(f"<{len(raw) // size}{letter}", raw))
+
+
+def unpacked(text: str, most: int, too_long: type[Exception]) -> bytes:
+    """What is stored compressed, in base 64, with nothing after it."""
+    unpacking, packed = zlib.decompressobj(), base64.b64decode(text, validate=True)
+    try:
+        raw = unpacking.decompress(packed, most + 1)
+    except zlib.error:
+        raise Broken("what is packed cannot be unpacked") from None
+    if len(raw) > most:
+        raise too_long("what is packed is too long to be unpacked here")
+    if not unpacking.eof or unpacking.unused_data or base64.b64encode(packed).decode() != text:
+        raise Broken("what is packed is cut off, or followed by something else")
+    return raw

@@ -41,10 +41,14 @@ def check_strategy(told: Any) -> None:
         check_strategy(part)
 
 
-def check_side(told: Any) -> None:
-    """A box of values: of each column its runs, and whether it is with NULL."""
-    for side in told.values():
-        shaped(side, {"runs": no_objects, "null": bool}, "a side of the region")
+def each_of(form: Any, what: str) -> Any:
+    """A rule for every value of an object whose names are columns."""
+
+    def rule(told: Node) -> None:
+        for each in told.values():
+            shaped(each, form, what)
+
+    return rule
 
 
 DIGEST = "[0-9a-f]{64}"
@@ -72,6 +76,9 @@ SHAPE = FORM | {
     "statistics": [str], "directed": bool, "nodes": maybe(int), "counted": bool, "floored": bool, "planned": bool,
     "labelled": bool, "label_limit": maybe(int),
 }  # fmt: skip
+SIDE = each_of({"runs": no_objects, "null": bool}, "a side of the region")
+BOUNDS = each_of(dict.fromkeys(("low", "high", "null")), "the bounds of a public column")
+PUBLIC = dict.fromkeys(("table", "content", "fan_out")) | {"columns": BOUNDS}
 OWN = {"kind": str, "steps": int, "contents": str}
 NUMBER = (int, float)
 PAYLOADS = {
@@ -88,7 +95,7 @@ PAYLOADS = {
         "cells": maybe({"places": [str], "attributes": [str], "levels": [LEVEL]}),
     },
     "batch": {
-        "kind": str, "texts": [str], "groups": no_objects, "grids": [GRID], "region": [check_side], "steps": int,
+        "kind": str, "texts": [str], "groups": no_objects, "grids": [GRID], "region": [SIDE], "steps": int,
         "words": str,
     },
     "model": OWN | {"model": "[a-z_]{1,20}", "tables": [str], "table_versions": [int]},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise, product
+from json import dumps
 from math import isqrt
 from operator import add, mul
 from typing import Any
@@ -46,7 +47,17 @@ INNER = {"rows": 1, "distinct": 2, "sum": 4, "mean": 3, "lowest": 2, "highest": 
 FIELDS = {"month": 12, "day": 31, "doy": 366, "week": 53}
 MONTHS = {"year": 12, "quarter": 3, "month": 1}
 EPOCH = date(1970, 1, 1).toordinal()
+MOST_EDGES = 50_000_000  # stands for a limit on the edges of a node that nobody declared
 MOST_BITS = 4096  # of a bound: numbers that were summed have fewer than 80
+
+
+def text(data: Any) -> str:
+    return dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def same(told: Any, wanted: Any, what: str) -> None:
+    if text(told) != text(wanted):
+        raise Broken(f"{what} is not the value that follows from the rest")
 
 
 def whole(value: Any) -> int:
@@ -80,14 +91,15 @@ def column(told: Node) -> Bounds:
     return low, high, told.get("closed") is not True
 
 
-def unit(declared: Node) -> tuple[bool, int]:
-    """Whether the unit is a row, and how many rows of the declared table it has at most."""
-    if "ends" in declared:
+def unit(declared: Node, *, of_network: bool = False) -> tuple[bool, int]:
+    """Whether the unit is a row, and how many rows of the declared table it has at most, or of its edges count."""
+    if "ends" in declared and not of_network:
         raise Open("a table of edges, whose rows belong to two persons, cannot be derived here")
-    rows = whole(declared.get("rows_per_person", 1))
-    if rows < 1 or ("person" not in declared and rows != 1):
+    of_persons = "person" in declared or "ends" in declared
+    rows = whole(declared.get("rows_per_person", MOST_EDGES if "ends" in declared else 1))
+    if rows < 1 or (not of_persons and rows != 1):
         raise Broken("the declared number of rows per person is not valid")
-    return "person" not in declared, rows
+    return not of_persons, rows
 
 
 def listed(names: Any) -> list[Any]:
@@ -96,12 +108,17 @@ def listed(names: Any) -> list[Any]:
 
 def persons(table: str, told: Node) -> str:
     """By which columns the persons of a table are identified: what it declares, and a way that ends at a person."""
-    person, steps = told["declared"].get("person"), told["persons"]
+    person, steps, ends = told["declared"].get("person"), told["persons"], told["declared"].get("ends")
     through = person if isinstance(person, dict) else {}
-    own = {"person": [] if through else listed(person), "through": through.get("through")}
-    own |= {"table": table, "on": listed(through.get("on", []))}
+    own = {"person": [] if through else listed(person or []), "through": through.get("through")}
+    own = {"ends": ends} if ends else own | {"on": listed(through.get("on", []))}
+    own |= {"table": table}
     if any(set(step) - {"kinds"} != set(own) for step in steps) or {**steps[0], "kinds": 0} != {**own, "kinds": 0}:
         raise Broken("the columns that identify people are not the declared ones")
+    if ends:
+        if len(steps) > 1 or person or len(ends) != 2 or len(set(map(str.lower, ends))) != 2:
+            raise Broken("the ends of edges are not two columns, or not those of persons")
+        return f"; in {table} a person has each row with them in {ends[0]} or in {ends[1]}"
     if any(str(here["through"]).lower() != there["table"].lower() for here, there in pairwise(steps)):
         raise Broken("the path from a table to its persons has a gap")
     last = steps[-1]

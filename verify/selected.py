@@ -10,23 +10,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from measured import ratio, read_of, text
-from relation import Broken, Node, Open, columns, plain, tested
+from formulas import AGGREGATES
+from measured import ratio, read_of
+from relation import Broken, Node, Open, columns, plain, tested, text
 
 WORD = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\d+(?:\.\d+)?|\w+|[^\s\w]", re.S)
 #: What aggregates of a formula are called in SQL.
-CALLED = {
+CALLED = {name: {name} for name in AGGREGATES} | {
     "average": {"avg", "mean", "average"},
     "var_samp": {"var_samp", "variance", "var"},
     "var_pop": {"var_pop", "variance_pop"},
     "stddev_samp": {"stddev", "stddev_samp"},
-    "stddev_pop": {"stddev_pop"},
-    "covar_samp": {"covar_samp"},
-    "covar_pop": {"covar_pop"},
-    "corr": {"corr"},
-    "regr_r2": {"regr_r2"},
-    "regr_slope": {"regr_slope"},
-    "regr_intercept": {"regr_intercept"},
     "count": {"count", "count_if", "countif"},
     "sum": {"sum"},
     "quantile": {"median", "min", "max", "quantile"}

@@ -18,8 +18,8 @@ from declared import texts
 from ends import short, spread_fits
 from formulas import AGGREGATES, Formulas, bounds, values
 from labels import PLAIN, Keys, label, number
-from measured import numbers, ratio, text
-from relation import Broken, Open, columns, listed, step, whole
+from measured import numbers, ratio
+from relation import Broken, Open, columns, listed, same, step, text, whole
 from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
 from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
 
@@ -333,8 +333,8 @@ def as_drawn(table: Any, steps: dict[int, Any]) -> None:
         for part, values_ in enumerate(noisy_lists(told))
         for place, value in enumerate(values_)
     ]
-    if text([table["columns"], table["rows"], table["intervals"]]) != text([head, rows, [[None] * 4] * len(rows)]):
-        raise Broken("the last table is not the noisy numbers as they were measured")
+    own = {"columns": head, "rows": rows, "intervals": [[None] * 4] * len(rows)}
+    same({name: table[name] for name in own}, own, "the last table, of the noisy numbers as they were measured,")
 
 
 class Bins:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from measured import LAWS, closed, maybe, ratio, shaped, text
-from relation import Broken, Node, whole
+from measured import LAWS, closed, maybe, ratio, shaped
+from relation import Broken, Node, text, whole
 
 
 def check_law(told: Any) -> None:

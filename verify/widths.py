@@ -11,8 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from measured import logarithm, power, ratio, text
-from relation import Broken, Open
+from measured import logarithm, power, ratio
+from relation import Broken, Open, text
 
 #: At which a number's digits are chosen, whatever confidence its interval is told at.
 DIGITS_AT = Fraction(5, 100)
