@@ -40,7 +40,7 @@ def records(*, quick: bool) -> list[Record]:
 
 def _both(case: str, order: dict[str, Any], name: str) -> list[Record]:
     try:
-        other = peer.record(name, "lab", case, **peer.ask(name, f"{name}_lab.py", order, limit_s=600))
+        other = peer.record(name, "lab", case, **peer.ask(name, f"{name}_lab.py", order, limit_s=120))
     except peer.Silent as why:
         other = peer.silent(name, "lab", case, why)
     return [_own(case, order), other]
