@@ -11,20 +11,8 @@ from json import loads
 from math import prod
 from typing import Any
 
-from measured import (
-    Steps,
-    check_noise,
-    closed,
-    digest,
-    maybe,
-    moves,
-    parted,
-    question_digest,
-    shaped,
-    size_of,
-    text,
-)
-from members import check_nodes, check_question, check_relation, no_objects
+from measured import Steps, check_noise, closed, digest, maybe, moves, parted, question_digest, shaped, size_of, text
+from members import DIGEST, check_nodes, check_question, check_relation, no_objects
 from networks import check_ladder, check_network
 from relation import Broken, Node, Open, Relation, columns, derive, unit, whole
 from stored import MEASUREMENT
@@ -35,24 +23,13 @@ WEIGHT = 5_040
 PERSONS = {"RecordProgram": 1, "StepProgram": WEIGHT, "RowProgram": WEIGHT}
 TABLE = {"axes", "groups", "coarser", "persons"}
 KINDS = {
-    "run": {"run", "inquiry"},
-    "measure": {"measure"} | TABLE,
-    "linear": {"linear", "axes", "rows", "added"},
-    "choose": {"choose", "weight"} | TABLE,
-    "distances": {"distances", "parts"} | TABLE,
-    "network": {"network", "of"},
-    "climbed": {"climbed", "of", "floor"},
-    "counted": {"persons"},
-    "changes": {"changes", "persons"},
+    "run": {"run", "inquiry"}, "measure": {"measure"} | TABLE, "linear": {"linear", "axes", "rows", "added"},
+    "choose": {"choose", "weight"} | TABLE, "distances": {"distances", "parts"} | TABLE, "network": {"network", "of"},
+    "climbed": {"climbed", "of", "floor"}, "counted": {"persons"}, "changes": {"changes", "persons"},
     "earlier": {"earlier", "persons"},
-}
+}  # fmt: skip
 #: What a step stores beside its noisy numbers.
-BESIDE = {
-    "linear": {"noisy", "beside"},
-    "network": {"noisy", "of"},
-    "climbed": {"noisy", "of"},
-    "counted": {"noisy", "of"},
-}
+BESIDE = {name: {"noisy", "of"} for name in ("network", "climbed", "counted")} | {"linear": {"noisy", "beside"}}
 MOST_BYTES = 2**26
 
 
@@ -79,9 +56,7 @@ def formatted(content: str) -> list[Any]:
 def check_contents(plan: Node, contents: list[Any], drawn: list[Any], stored: Node) -> str:
     """Every step: its digest is that of its content, and its event that of noise on what moves so far."""
     is_row, rows = unit(plan["schemas"][plan["table"]]["declared"])
-    if {told["unit"] for told in (stored, stored.get("shape", {}), stored.get("recipe", {})) if "unit" in told} - {
-        "edge"
-    }:
+    if any(told.get("unit", "edge") != "edge" for told in (stored, stored.get("shape", {}), stored.get("recipe", {}))):
         raise Broken("the release says that it protects something other than one edge")
     laws = [stored["law"]] if stored.get("adaptive") is False else [grid["law"] for grid in stored.get("grids", [])]
     for content, step, values in zip(contents, plan["steps"], drawn, strict=True):
@@ -129,9 +104,7 @@ def check_joined(told: Any) -> None:
 #: What is made of persons, by which a table of them is cut; a network. Of others nothing is an object.
 COLUMN = {"of": "row|previous|rows|gap|after|previous_after", "code": maybe(int)}
 MADE = {"of": "|".join(PERSONS), "columns": [COLUMN], "axes": check_nodes, "codes": check_nodes, "joined": check_joined}
-NETWORK = {
-    "ends": [str], "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
-}  # fmt: skip
+NETWORK = {"ends": [str], "directed": bool, "keys": maybe(DIGEST)} | dict.fromkeys(("labels", "trait"), no_objects)
 FORMS = {"axes": check_nodes, "of": NETWORK, "inquiry": None, "added": None}
 
 
@@ -281,11 +254,6 @@ def most_added(content: Node, plan: Node) -> tuple[int, Node]:
 
 
 RULES = {
-    "network": check_network,
-    "climbed": check_ladder,
-    "measure": check_tables,
-    "choose": check_choice,
-    "distances": check_distances,
-    "changes": check_persons,
-    "earlier": check_persons,
-}
+    "network": check_network, "climbed": check_ladder, "measure": check_tables, "choose": check_choice,
+    "distances": check_distances, "changes": check_persons, "earlier": check_persons,
+}  # fmt: skip
