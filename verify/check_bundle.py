@@ -74,12 +74,10 @@ class Bundle:
 
     def __init__(self, files: dict[str, Any]) -> None:
         self.files, self.manifest = files, read(files["manifest.json"])
-        self.plan: Any = None
-        self.proof: Any = None
+        unread: Any = None
+        self.plan = self.proof = self.orders = self.shown_ = unread
         self.total: Any = (None, Fraction(0), Fraction(0))
-        self.orders: list[Fraction] | None = None
         self.known: Any = {}
-        self.shown_: Tables | None = None
         self.measured: list[Any] = []
         self.found: list[tuple[str, str, str]] = []
 

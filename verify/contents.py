@@ -153,9 +153,8 @@ def check_run(content: Node, step: Node, values: Any, plan: Node) -> None:
     check_question(inquiry)
     if [digest({"run": content["run"]}), question_digest(inquiry)] != [step["of"], content["run"]]:
         raise Broken("a step asked something other than was charged")
-    if text([values["id"], values["text"], values["also"], values["event"]]) != text(
-        [plan["release"], "", [], step["event"]]
-    ):
+    own = [values["id"], values["text"], values["also"], values["event"]]
+    if text(own) != text([plan["release"], "", [], step["event"]]):
         raise Broken("a step stores something other than it was charged for")
     relation = related(inquiry["plan"], plan)
     Steps(inquiry, relation).of(values, [{}] * len(values["parts"]))

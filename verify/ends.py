@@ -293,8 +293,8 @@ def spread_fits(spread: list[Span], ends: Span, held: list[float]) -> bool:
     """Whether an interval lies around the first of two, and within the second; all hold some numbers."""
     inner, outer = ((min(one, *held), max(two, *held)) if held else (one, two) for one, two in spread)
     (low, high), size = ends, max(map(abs, ends))
-    if low >= high:
-        return False
+    if low >= high:  # what no noise moves from its bound
+        return inner == outer == (low, high)
     digit, hair = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2), 1e-9 * size
     return outer[0] - digit <= low <= inner[0] + hair and inner[1] - hair <= high <= outer[1] + digit
 

@@ -166,10 +166,14 @@ def enclosed(tree: Any, ends: Callable[[Any], Ends | None]) -> Ends:
     kind, *parts = tree
     of = [enclosed(part, ends) for part in parts]
     low, high = of[0]
-    if kind == "nullif":
-        return low, high
-    if kind == "coalesce":
-        return hull(*zip(*of[: len(up_to(parts, lambda part: not nullable(part)))], strict=True))
+    if kind in ("nullif", "coalesce"):
+        there = up_to(parts, lambda part: kind == "nullif" or not nullable(part))
+        return hull(*zip(*of[: len(there)], strict=True))
+    if kind in ("least", "greatest"):  # NULL is passed over: only what is never NULL is sure to be compared
+        sure = [ends_ for part, ends_ in zip(parts, of, strict=True) if not nullable(part)]
+        low, high = hull(*zip(*of, strict=True))
+        least = low if kind == "least" else max((one for one, _ in sure), default=low)
+        return least, high if kind == "greatest" else min((two for _, two in sure), default=high)
     if kind == "sqrt":
         of = [(max(low, 0.0), max(high, 0.0))]
     if kind == "abs" or (kind == "*" and parts[0] == parts[1]):
@@ -360,7 +364,10 @@ def filled(tree: Any, named: Node) -> Any:
     """A rule with numbers and statistics in the place of their names."""
     if isinstance(tree, str):
         return named[tree] if isinstance(named[tree], list) else float(named[tree])
-    return [tree[0], *(filled(part, named) for part in tree[1:])] if isinstance(tree, list) else tree
+    if not isinstance(tree, list):
+        return tree
+    kind, *parts = tree[0], *(filled(part, named) for part in tree[1:])
+    return parts[1] if [kind, parts[0]] in (["*", 1.0], ["+", 0.0]) else [kind, *parts]
 
 
 def every(test: Any) -> list[Any]:

@@ -118,9 +118,8 @@ def operands(kind: str, parts: Any) -> list[Node]:
     """The expressions among the arguments of a node, as many as there must be: a condition is none."""
     several = kind in ("first", "least", "greatest") and len(parts) == 1 and len(parts[0]) > 0
     own = parts[0] if several else [part for part in parts if isinstance(part, dict)]
-    if not all(isinstance(part, dict) for part in own) or not (
-        several or ARGUMENTS.get(kind) == (len(parts), len(own))
-    ):
+    are_all = several or ARGUMENTS.get(kind) == (len(parts), len(own))
+    if not are_all or not all(isinstance(part, dict) for part in own):
         raise Broken("an expression with unknown or missing arguments")
     return list(own)
 

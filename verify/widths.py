@@ -8,6 +8,7 @@ whole numbers, others in the same IEEE operations. What is left open is said whe
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from measured import beyond, logarithm, power, ratio, text
@@ -48,15 +49,8 @@ def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
     while low < high:  # about there
         middle = (low + high) // 2
         low, high = (low, middle) if math.erfc((middle + 0.5) / root) <= float(doubt) else (middle + 1, high)
-    return sorted({_first(sigma2, low, doubt * (1 + sign * TINY)) for sign in (-1, 1)})
-
-
-def _first(sigma2: Fraction, guess: int, most: Fraction) -> int:
-    while guess > 0 and tail(sigma2, guess - 1) <= most:
-        guess -= 1
-    while tail(sigma2, guess) > most:
-        guess += 1
-    return guess
+    there = [doubt * (1 + sign * TINY) for sign in (-1, 1)]
+    return sorted({next(far for far in count(max(0, low - 3)) if tail(sigma2, far) <= most) for most in there})
 
 
 @lru_cache(maxsize=4096)
