@@ -17,9 +17,9 @@ from shown import Tables
 from strategies import described, law_of, shortened
 
 
-def check_ranges(tables: list[Any], stored: Node, content: Node, noisy: list[int], declared: Node) -> None:
+def check_ranges(tables: list[Any], stored: Node, content: Node, drawn: Node, declared: Node) -> None:
     """A row for each cell, group after group: its labels, its best estimate and how far off that may be."""
-    (table,), (*groups, (_of, edges, _)) = tables, content["axes"]
+    (table,), (*groups, (_of, edges, _)), noisy = tables, content["axes"], numbers(drawn["noisy"][0])
     names = [*stored.get("by", []), stored["column"]]
     short = shortened(stored["strategy"])
     if groups:
@@ -68,10 +68,8 @@ def check_batch(
         run = runs.get(question_digest(question))
         if run is None and question["keys"] + question["quantiles"]:
             raise Broken("a statement that no step of the batch measured")
-        made = Tables([table], *own, run or {"parts": []}, relation.known)
-        if run is None:
-            made = Estimated([table], *own, {"parts": []}, relation.known)
-            made.grids = grids
+        made: Any = (Tables if run else Estimated)([table], *own, run or {"parts": []}, relation.known)
+        made.grids = grids
         for one in (made.check, made.names):
             try:
                 one()

@@ -20,18 +20,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated interpre
 from batches import check_batch, check_ranges
 from contents import NETWORKS, check_condition, check_contents, formatted
 from ed25519 import signed
-from measured import Steps, as_text, divergences, implied, loss, numbers, question_digest, ratio, shaped, unpacked
-from members import ANSWER, PUBLIC, check_payload, check_plan, check_question, check_step
+from measured import Steps, as_text, divergences, implied, loss, question_digest, ratio, unpacked
+from members import check_payload, check_plan, check_question, check_step, check_told
 from networks import check_ladders
 from programs import check_declared_tables
 from relation import TRUE, Broken, Open, Relation, column, listed, persons, same, text, unit, whole
 from shown import Tables, as_drawn, formed, written
 
-#: Two ways to turn rho into an epsilon may differ by less than this.
-CLOSELY = Fraction(999, 1000)
 MARK, MOST_FILES, MOST_BYTES, MOST_TEXT = b"discreet release bundle 1\n", 2000, 2**28, 2**26
-#: Up to this epsilon of a choice of the most common keys twice its delta covers people who change: ln 2, nearly.
-SAFE = Fraction(69, 100)
+#: Two ways to turn rho into an epsilon may differ by less than this. Up to this epsilon of a choice of the most common
+#: keys twice its delta covers people who change: ln 2, nearly.
+CLOSELY, SAFE = Fraction(999, 1000), Fraction(69, 100)
 #: A line of card.yaml: a plain name, a text or a number. In other forms a name could be spelled in two ways.
 CARD = re.compile(r' *(?:[a-z_]+:(?: (?:"(?:[^"\\]|\\.)*"|[0-9.e+-]+))?|- "(?:[^"\\]|\\.)*")')
 #: What stands for the text of what no SQL asked for.
@@ -53,10 +52,7 @@ def read(content: bytes) -> Any:
             raise ValueError("a name that comes twice")
         return dict(pairs)
 
-    def never(_: str) -> None:
-        raise ValueError("not a number")
-
-    return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=never)
+    return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_constant=int)  # no word is a number
 
 
 def files_in(folder: Path) -> dict[str, bytes | None]:
@@ -72,12 +68,10 @@ class Bundle:
 
     def __init__(self, files: dict[str, Any]) -> None:
         self.files, self.manifest = files, read(files["manifest.json"])
-        self.plan: Any = None
-        self.proof: Any = None
+        unread: Any = None
+        self.plan = self.proof = self.orders = self.shown_ = unread
         self.total: Any = (None, Fraction(0), Fraction(0))
-        self.orders: list[Fraction] | None = None
         self.known: Any = {}
-        self.shown_: Tables | None = None
         self.measured: list[Any] = []
         self.found: list[tuple[str, str, str]] = []
 
@@ -85,10 +79,8 @@ class Bundle:
         """One line of the report. Whatever a file makes a rule stumble over is that file's fault."""
         try:
             verdict, words = "proved", one()
-        except Open as problem:
-            verdict, words = "open", str(problem)
-        except Broken as problem:
-            verdict, words = "broken", str(problem)
+        except (Open, Broken) as problem:
+            verdict, words = type(problem).__name__.lower(), str(problem)
         except Exception:
             verdict, words = "broken", "something is missing or has the wrong type"
         self.found.append((verdict, name, "".join(each if each.isprintable() else "?" for each in words[:300])))
@@ -129,9 +121,8 @@ class Bundle:
         answer = {"question", "publics", "relation", "measured", "shown"}
         more = {"ranges": {"contents", "rows"}, "batch": {"contents", "answers"}}
         more |= {"marginals": {"axes"}, "publish": {"axes"}}
-        if set(self.proof) - more.get(self.plan["kind"], set()) != named | (
-            answer if self.plan["kind"] == "answer" else {"steps"}
-        ):
+        named |= answer if self.plan["kind"] == "answer" else {"steps"}
+        if set(self.proof) - more.get(self.plan["kind"], set()) != named:
             raise Broken("the proof has unknown or missing members")
         tables = range(1, len(read(self.files["data.json"])["tables"]) + 1)
         known = {f"data{f'-{number}' if number > 1 else ''}.{end}" for number in tables for end in ("csv", "parquet")}
@@ -153,8 +144,7 @@ class Bundle:
                 check_step(self.payload(name))
         if answer:
             check_question(self.proof["question"])
-            shaped(self.proof["publics"], [PUBLIC], "a public table")
-        shaped(self.proof.get("answers", []), [ANSWER], "a statement of a batch")
+        check_told(self.proof)
         if "rows" in self.proof and "meaning" not in self.payload(release):
             raise Broken("the rows of a condition, which the release does not have")
 
@@ -176,9 +166,7 @@ class Bundle:
         same(self.proof["unit"], {"is": words, "rows": rows, "persons": own.get("persons", [])}, "the privacy unit")
         if plan.get("unit_changes"):
             raise Open("the columns that identify people were changed after a release: no single limit holds")
-        same(
-            [plan["privacy_unit"], plan["version"]], [words, own["version"]], "the privacy unit or version in the plan"
-        )
+        same([plan["privacy_unit"], plan["version"]], [words, own["version"]], "the unit or version in the plan")
         if len({told["population"] for told in schemas.values()}) != 1:
             raise Broken("the tables belong to several populations")
         lacks = [each for each in schemas.values() if "person" in each["declared"] and "persons" not in each]
@@ -194,13 +182,10 @@ class Bundle:
 
     def derived(self) -> str:
         """The relation and every vector, derived; a count of a person's rows is known to be above 0, or not used so."""
-        problem: Exception = Broken("nothing was derived")
-        for fewest in (1, 0):
-            try:
-                return self.derived_with(fewest)
-            except Broken as found:
-                problem = found
-        raise problem
+        try:
+            return self.derived_with(1)
+        except Broken:
+            return self.derived_with(0)
 
     def derived_with(self, fewest: int) -> str:
         publics, proof = iter(self.proof["publics"]), self.proof
@@ -226,9 +211,7 @@ class Bundle:
             same(measured, steps.of(stored, measured), "a sensitivity, a noise distribution or an event")
         if proof["publics"]:
             names = ", ".join(str(told["table"]) for told in proof["publics"])
-            raise Open(
-                f"everything follows if the public table {names}, which is not in the bundle, is as the proof states"
-            )
+            raise Open(f"everything follows if the public table {names}, not in the bundle, is as the proof states")
         return f"at most {relation.rows} rows per unit; sensitivity and noise of every vector are as the proof states"
 
     def steps(self) -> str:
@@ -309,8 +292,7 @@ class Bundle:
         wanted = {name: plan[name] for name in ("release", "kind", "table", "version", "privacy_unit")}
         wanted |= as_text(self.total) | {"variant": variant, "neighbours": neighbours}
         same(self.manifest["claims"], wanted, "what the manifest claims")
-        names = {"rho": rho} if epsilon is None else {"epsilon": epsilon}
-        names |= {"delta": delta} if delta else {}
+        names = ({"rho": rho} if epsilon is None else {"epsilon": epsilon}) | ({"delta": delta} if delta else {})
         up = Context(prec=10, rounding=ROUND_CEILING)
         shown = {
             name: float(up.divide(Decimal(each.numerator), Decimal(each.denominator))) for name, each in names.items()
@@ -319,7 +301,7 @@ class Bundle:
         if not all(map(CARD.fullmatch, card.removesuffix("\n").split("\n"))):
             raise Broken("card.yaml is not written as Discreet writes it")
         blocks = re.findall(r"^ +privacy_parameters:\n((?: +[a-z]+: [0-9.e+-]+\n)+)", card, re.M)
-        told = [[[name, float(each)] for name, each in re.findall(r" +([a-z]+): (.+)\n", block)] for block in blocks]
+        told = [[(name, float(value)) for name, value in re.findall(" +(.*): (.*)\n", each)] for each in blocks]
         same(len(re.findall(r"privacy_parameters(?!_description)", card)), 1, "how often card.yaml states the cost")
         units = re.findall(r'^    privacy_unit: "(.*)"$', card, re.M)
         same(units, [plan["privacy_unit"]], "the privacy unit on card.yaml")
@@ -341,8 +323,9 @@ class Bundle:
     def shown(self) -> str:
         """Numbers that are a multiple of one noisy number are just that, keys are declared or stored ones."""
         tables, plan = read(self.files["data.json"])["tables"], self.plan
-        self.shown_ = Tables(tables, self.proof, plan, self.payload(plan["release"]), self.known)
-        return self.shown_.check()
+        own = self.payload(plan["release"])
+        self.shown_ = Tables(tables, self.proof, plan, own, self.known, *map(self.payload, own["also"]))
+        return str(self.shown_.check())
 
     def somebody(self) -> bool:
         """Whether there can be a person in all that is measured, so that it counts in full in the worst case.
@@ -365,8 +348,7 @@ class Bundle:
 
     def least(self) -> Fraction:
         """What is spent at least, by the accounting of the limit, if there can be a person in this release."""
-        exact = self.total[0]
-        implied = [each if each == exact else each * CLOSELY for each in self.implied()]
+        implied = [each if each == self.total[0] else each * CLOSELY for each in self.implied()]
         return min([ratio(self.plan["guarantee"]["epsilon"]), *implied])
 
     def implied(self) -> list[Fraction]:
@@ -391,7 +373,7 @@ class Bundle:
         elif others:
             ((content, values, _),) = self.measured
             declared = self.plan["schemas"][self.plan["table"]]["declared"]["columns"]
-            check_ranges(others, stored, content, numbers(values["noisy"][0]), declared)
+            check_ranges(others, stored, content, values, declared)
         return f"{drawn}{', and others show what follows from these' if others else ''}"
 
     def ledger(self) -> str:
@@ -404,9 +386,7 @@ class Bundle:
         if not re.fullmatch("[A-Za-z0-9-]{1,64}", told["ledger"]):
             raise Broken("the ledger has no name")
         if self.total[2] > ratio(limit["delta_keys"]):
-            raise Open(
-                "the delta of this release alone exceeds the limit: allowed only if no person can be in the release"
-            )
+            raise Open("the delta of this release alone exceeds the limit: allowed only if no person can be in it")
         spent, most = ratio(plan["spent"]), ratio(limit["epsilon"])
         left = ratio(limit["delta"]) - ratio(limit["delta_keys"])  # to convert rho with
         if not 0 <= spent <= most or left < 0:

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from measured import Steps, check_noise, closed, digest, maybe, moves, parted, question_digest, shaped, size_of
-from members import check_nodes, check_question, check_relation, no_objects
+from members import DIGEST, check_nodes, check_question, check_relation, no_objects
 from networks import Network
 from relation import Broken, Node, Open, Relation, columns, derive, same, text, unit, whole
 from stored import MEASUREMENT
@@ -92,9 +92,8 @@ def check_joined(told: Any) -> None:
 #: What is made of persons, by which a table of them is cut; a network. Of others nothing is an object.
 COLUMN = {"of": "row|previous|rows|gap|after|previous_after", "code": maybe(int)}
 MADE = {"of": "|".join(PERSONS), "columns": [COLUMN], "axes": check_nodes, "codes": check_nodes, "joined": check_joined}
-NETWORK = {
-    "ends": maybe([str]), "directed": bool, "keys": maybe("[0-9a-f]{64}"), "labels": no_objects, "trait": no_objects,
-}  # fmt: skip
+NETWORK: Node = dict.fromkeys(("labels", "trait"), no_objects)
+NETWORK |= {"ends": maybe([str]), "directed": bool, "keys": maybe(DIGEST)}
 LIMITS = {"epsilon": str, "price": int, "candidates": [int]}
 FORMS = {"axes": check_nodes, "of": NETWORK, "limits": LIMITS, "inquiry": None, "added": None}
 

@@ -56,14 +56,10 @@ NUMBERS, MOMENTS = (
 NUMBERS |= {"decimal": str, "thousands": str, "symbols": [SINGLE]}
 MOMENTS["format"] = str
 COLUMNS = {
-    "integer": NUMBERS,
-    "decimal": NUMBERS | {"step": number},
-    "date": MOMENTS,
-    "timestamp": MOMENTS,
+    "integer": NUMBERS, "decimal": NUMBERS | {"step": number}, "date": MOMENTS, "timestamp": MOMENTS, "text": ALL,
     "boolean": ALL | {"closed": bool, "true": [SINGLE], "false": [SINGLE]},
     "category": ALL | {"values": [SINGLE], "labels": texts, "other": SINGLE, "closed": bool, "measured": number},
-    "text": ALL,
-}
+}  # fmt: skip
 
 
 def check_declared(table: str, declared: Node) -> None:

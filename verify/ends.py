@@ -14,15 +14,16 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-from formulas import enclosed
+from formulas import enclosed, is_mean
 from measured import ratio
 from relation import text
 
 #: How much more often noise may pass an end than it should; how much nearer it must pass often enough, in widths and in
 #: steps of the noise.
 DOUBT, TIGHT, WIDE, STEPS = 0.05, 1.06, 0.94, 2.5
-#: Of a sum of two noises one is cut to so many pieces of its spread, and followed for so many spreads.
-PIECES, FAR, FARTHEST = 12, 24, 1e15
+#: Of a sum of two noises one is cut to so many pieces of its spread, and followed for so many spreads. Discreet follows
+#: sums of several on a grid of a hundredth of their spreads together, outwards: in STEPS.
+PIECES, FAR, FARTHEST, GRID = 12, 24, 1e15, 0.004
 #: Spreads by which the law of many is smoothed, and that its circle is long; places of a weight's logarithm; where a
 #: transform is nothing.
 SMOOTH, CIRCLE, PLACES, LOWEST = 0.01, 12, 10, -16
@@ -93,6 +94,41 @@ def _upper(kind: str, size: str) -> tuple[float, Callable[[int], float]]:
     return sigma, lambda q: math.erfc((q + 0.5) / (sigma * math.sqrt(2))) / 2
 
 
+def variance(law: dict[str, Any]) -> float:
+    """The variance of a law; of a wide Gaussian one that of what it is made of."""
+    size, passes = upper(law)
+    if law["kind"] == "discrete-laplace":
+        return (1 / math.sinh(min(1 / (2 * size), 700))) ** 2 / 2
+    return size**2 if size >= 2 else sum((4 * k + 2) * passes(k) for k in range(40))
+
+
+def drawn(law: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    """What noise is made of: several draws, each with its weight, or one."""
+    return list(law.get("parts", [(1.0, law)]))
+
+
+def coarse(noise: list[tuple[float, dict[str, Any]]]) -> float:
+    """A step of the sum of some noises: the largest weight, and of many what a grid that they are followed on adds."""
+    grid = GRID * sum(size * upper(law)[0] for size, law in noise)
+    return max((size for size, _ in noise), default=0.0) + max(0, len(noise) - 3) * grid
+
+
+def is_as_wide(noise: list[tuple[float, dict[str, Any]]], half: float, step: float, loose: float) -> bool:
+    """Whether noise is further away than a half width in one case of 20, or slightly less often."""
+    if half <= 0:
+        return sum(beyond([(1.0, law)], 0.5) for _, law in noise) <= TIGHT * DOUBT
+    often = beyond(noise, half * (1 + SMOOTH) + loose) <= TIGHT * DOUBT
+    return often and beyond(noise, WIDE * half - STEPS * step - loose) >= WIDE * DOUBT
+
+
+def is_nobody(value: float, law: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether a noisy number is surely no larger than its noise in 99 of 100 cases, and whether it may not be."""
+    noise = drawn(law)
+    near = (value - 0.5,) * 2 if len(noise) == 1 else (value / WIDE, WIDE * value - STEPS * coarse(noise))
+    surely, maybe = (beyond(noise, far) > DOUBT / 5 for far in near)
+    return surely, maybe
+
+
 def beyond(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
     """How often the sum of some noises, each times a weight, is further from 0 than this."""
     if len(noise) > 2:
@@ -125,7 +161,7 @@ def inverted(noise: list[tuple[float, dict[str, Any]]], far: float) -> float:
         (transform(laws[law]), math.exp(place / PLACES), square / math.exp(2 * place / PLACES))
         for (law, place), square in squares.items()
     ]
-    circle = CIRCLE * math.sqrt(sum(many * weight**2 * variance for (variance, _), weight, many in alike))
+    circle = CIRCLE * math.sqrt(sum(many * weight**2 * square for (square, _), weight, many in alike))
     within, place, log = far / circle, 1, 0.0
     while log > LOWEST:
         turn = math.pi * place / circle
@@ -140,9 +176,8 @@ def transform(law: dict[str, Any]) -> tuple[float, Callable[[float], float]]:
     """The variance of a law, and the logarithm of its characteristic function."""
     size = float(ratio(law.get("scale", law.get("sigma2"))))
     if law["kind"] == "discrete-laplace":
-        power = math.exp(-1 / size)
-        variance = 2 * power / (1 - power) ** 2
-        return variance, lambda turn: -math.log1p(2 * variance * math.sin(turn / 2) ** 2)
+        square = variance(law)
+        return square, lambda turn: -math.log1p(2 * square * math.sin(turn / 2) ** 2)
 
     def gaussian(turn: float) -> float:
         near = math.remainder(turn, 2 * math.pi)
@@ -160,13 +195,13 @@ class Inverted:
         self.drawn = {name: noisy(name) for form in forms for name in form if name is not None and form[name]}
 
     def at(self, end: float) -> tuple[float, list[tuple[float, dict[str, Any]]], float]:
-        """above - end * below, and the weight of each noise in it with its law; the largest weight."""
+        """above - end * below, and the weight of each noise in it with its law; a step of these."""
         above, below = self.forms
         weights = {name: float(above[name]) - end * float(below[name]) for name in {*above, *below}}
         constant = weights.pop(None, 0.0)
-        noise = [(abs(size), self.drawn[name][1]) for name, size in weights.items() if size]
-        value = constant + sum(size * self.drawn[name][0] for name, size in weights.items() if size)
-        return value, noise, max((size for size, _ in noise), default=0.0)
+        own = [(size, *self.drawn[name]) for name, size in weights.items() if size]
+        noise = [(abs(size) * share, each) for size, _, law in own for share, each in drawn(law) if share]
+        return constant + sum(size * noisy for size, noisy, _ in own), noise, coarse(noise)
 
     def edge(self, outside: float, miss: float, shrink: float, steps: float) -> float:
         """The last quotient on the way to a bound beyond which noise is this often, at so much of its width."""
@@ -209,10 +244,6 @@ def is_linear(tree: Any) -> bool:
     return set(forms[1]) <= {None}
 
 
-def is_mean(tree: Any) -> bool:
-    return isinstance(tree, list) and tree[0] == "within" and tree[1][0] == "/" and quotient(tree) is not None
-
-
 def weigh(tree: Any) -> dict[str, Fraction]:
     """How much each part of a tree matters that is enclosed by itself: linear ones, and quotients of two such."""
     if isinstance(tree, float) or "statistic" not in text(tree):
@@ -237,13 +268,13 @@ def size(tree: Any) -> Fraction:
     return SHIFTED if tree[0] in ("+", "-") and any(isinstance(part, float) for part in tree[1:]) else QUARTER
 
 
-def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span) -> bool:
-    """Whether the interval of a tree lies around that of its parts, and within one slightly longer.
+def spans(tree: Any, noisy: Callable[[int], Noisy], whole: Any) -> list[Span]:
+    """Between what a tree lies by that of its parts: just, and slightly further.
 
-    Each part lies between its own ends with its share of the doubt, which is the larger the more it matters; what
-    follows from that is interval arithmetic.
+    Each part lies between its own ends with its share of the doubt, which is the larger the more it matters to the
+    whole; what follows from that is interval arithmetic.
     """
-    spreads = {name: math.ceil(1000 * math.sqrt(need)) for name, need in weigh(tree).items()}
+    spreads = {name: math.ceil(1000 * math.sqrt(need)) for name, need in weigh(whole).items()}
 
     def edges(part: Any, wide: bool) -> Span | None:
         forms = quotient(part) if text(part) in spreads else None
@@ -256,14 +287,26 @@ def spread_fits(tree: Any, noisy: Callable[[int], Noisy], ends: Span) -> bool:
         low, high = (own.edge(end, *loose) for end in limits or (-math.inf, math.inf))
         return low, high
 
-    (low, high), (inner, outer) = ends, (enclosed(tree, partial(edges, wide=wide)) for wide in (False, True))
-    if low >= high:
-        return False
-    digit, hair = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2), 1e-9 * max(abs(low), abs(high))
+    return [enclosed(tree, partial(edges, wide=wide)) for wide in (False, True)]
+
+
+def spread_fits(spread: list[Span], ends: Span, held: list[float]) -> bool:
+    """Whether an interval lies around the first of two, and within the second; all hold some numbers."""
+    inner, outer = ((min(one, *held), max(two, *held)) if held else (one, two) for one, two in spread)
+    (low, high), size = ends, max(map(abs, ends))
+    if low >= high:  # what no noise moves from its bound
+        return inner == outer == (low, high)
+    digit, hair = 2 * 10.0 ** (math.floor(math.log10((high - low) / 2)) - 2), 1e-9 * size
     return outer[0] - digit <= low <= inner[0] + hair and inner[1] - hair <= high <= outer[1] + digit
 
 
-def short(end: float, low: float, high: float) -> bool:
-    """Whether an end has no more digits than a thousandth of the half width needs."""
-    unit = Decimal(1).scaleb(math.floor(math.log10((high - low) / 2)) - 3)
-    return EXACT.remainder(Decimal(repr(end)), unit) == 0
+def is_short(ends: Any, limits: list[float] | None) -> bool:
+    """Whether the ends of an interval are floats with no more digits than a thousandth of its half width needs.
+
+    Bounds are what they are.
+    """
+    if any(type(end) is not float for end in ends):
+        return False
+    low, high = ends
+    unit = Decimal(1).scaleb(math.floor(math.log10((high - low) / 2)) - 3) if low < high else Decimal(0)
+    return not unit or all(not EXACT.remainder(Decimal(repr(end)), unit) or end in (limits or ()) for end in ends)

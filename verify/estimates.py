@@ -11,7 +11,7 @@ from itertools import product
 from operator import mul
 from typing import Any
 
-from ends import DOUBT, SMOOTH, STEPS, TIGHT, WIDE, beyond, short
+from ends import is_as_wide, is_short
 from measured import numbers
 from relation import Broken, Node, Open
 from strategies import norms, plain
@@ -112,18 +112,16 @@ class LeastSquares:
         half, hair, step = (high - low) / 2, CLOSE * (high - low), max(map(abs, weights), default=0.0)
         noise = [(abs(weight), self.law) for weight in weights if abs(weight) > LEFT * step]
         if not noise or half <= 0:  # without noise, but for one case in 20 at most
-            is_still = len(noise) * beyond([(1.0, self.law)], 0.5) <= 1.06 * DOUBT
-            return is_still and shown == low == high and abs(shown - value) <= (CLOSE if noise else 0)
+            is_itself = shown == low == high and abs(shown - value) <= (CLOSE if noise else 0)
+            return is_itself and is_as_wide(noise, 0.0, step, 0.0)
         powers = [min(12, places - 1 - math.floor(math.log10(half * turn))) for turn in (0.995, 1)]
         digit = 10.0 ** -min(powers)
         if places == 3:
             is_shown = repr(shown) in set().union(*(near(value + turn * hair, low, high) for turn in (-1, 0, 1)))
-            is_shown = is_shown and short(low, low, high) and short(high, low, high)
+            is_shown = is_shown and is_short(ends, None)
         else:
             shorts = [{round(each, power) for each in (*ends, shown)} == {*ends, shown} for power in powers]
             is_shown = any(shorts) and abs(shown - value) <= digit / 2 + hair
         if not is_shown or abs((low + high) / 2 - value) > digit + hair:
             return False
-        if beyond(noise, half * (1 + SMOOTH) + digit) > TIGHT * DOUBT:
-            return False
-        return beyond(noise, WIDE * half - STEPS * step - digit) >= WIDE * DOUBT
+        return is_as_wide(noise, half, step, digit)

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from operator import add, mul, sub
 from typing import Any
 
 from measured import ratio
-from relation import Broken, Node, Open, columns, derive, only, step, text, whole
+from relation import Broken, Node, Open, columns, derive, hull, only, step, text, whole
 
 NUMBERS = ("integer", "decimal")
 NULL, ANY = math.nan, (-math.inf, math.inf)
@@ -46,6 +47,7 @@ JOINT = ["-", mean("xy"), ["*", mean("x"), mean("y")]]
 OF_BOTH = ["*", JOINT, OF_SAMPLE]
 CORRELATION = ["within", ["/", JOINT, ["*", ["sqrt", bounded("x")], ["sqrt", bounded("y")]]], -1.0, 1.0]
 SLOPE = ["/", JOINT, bounded("x")]
+PAIRS = ("rows", "x", "xx", "y", "yy", "xy")
 #: Of each aggregate the statistics that it is told with (sums of x, of its squares, of products), and its tree.
 AGGREGATES: dict[str, tuple[tuple[str, ...], Any]] = {
     "average": (("x", "rows"), ["*", "step", level("x")]),
@@ -55,8 +57,8 @@ AGGREGATES: dict[str, tuple[tuple[str, ...], Any]] = {
     "stddev_samp": (("rows", "x", "xx"), ["sqrt", SAMPLE_VARIANCE]),
     "covar_pop": (("rows", "x", "y", "xy"), ["*", "step", ["within", JOINT, "-quarter of xy", "quarter of xy"]]),
     "covar_samp": (("rows", "x", "y", "xy"), ["*", "step", ["within", OF_BOTH, "-half of xy", "half of xy"]]),
-    "corr": (("rows", "x", "xx", "y", "yy", "xy"), CORRELATION),
-    "regr_r2": (("rows", "x", "xx", "y", "yy", "xy"), ["*", CORRELATION, CORRELATION]),
+    "corr": (PAIRS, CORRELATION),
+    "regr_r2": (PAIRS, ["*", CORRELATION, CORRELATION]),
     "regr_slope": (("rows", "x", "xx", "y", "xy"), ["*", "step", SLOPE]),
     "regr_intercept": (("rows", "x", "xx", "y", "xy"), ["*", "step", ["-", level("y"), ["*", SLOPE, level("x")]]]),
 }
@@ -92,28 +94,20 @@ def present(choose: Any) -> Callable[..., float]:
     return lambda *values: choose((each for each in values if each == each), default=NULL)
 
 
+LOGARITHMS = {"ln": math.log, "log2": math.log2, "log10": math.log10}
 #: How many arguments each has, 0: any number, and its value.
 RULES: dict[str, tuple[int, Callable[..., float]]] = {
-    "+": (2, lambda one, two: one + two),
-    "-": (2, lambda one, two: one - two),
-    "*": (2, lambda one, two: one * two),
-    "/": (2, lambda one, two: one / two if two else NULL),
-    "within": (3, lambda of, low, high: min(max(of, low), high)),
-    "abs": (1, abs),
-    "nullif": (2, lambda one, two: NULL if one == two else one),
-    "least": (0, present(min)),
-    "greatest": (0, present(max)),
-    "round": (0, rounded),
-    "sqrt": (1, guarded(math.sqrt, 0)),
-    "ln": (1, guarded(math.log, 5e-324)),
-    "log2": (1, guarded(math.log2, 5e-324)),
-    "log10": (1, guarded(math.log10, 5e-324)),
-    "exp": (1, guarded(math.exp, -math.inf)),
+    "+": (2, add), "-": (2, sub), "*": (2, mul), "/": (2, lambda one, two: one / two if two else NULL),
+    "within": (3, lambda of, low, high: min(max(of, low), high)), "abs": (1, abs), "round": (0, rounded),
+    "nullif": (2, lambda one, two: NULL if one == two else one), "least": (0, present(min)),
+    "coalesce": (0, present(lambda values, default: next(values, default))), "greatest": (0, present(max)),
+    **{name: (1, guarded(function, 5e-324)) for name, function in LOGARITHMS.items()},
+    "sqrt": (1, guarded(math.sqrt, 0)), "exp": (1, guarded(math.exp, -math.inf)),
     "floor": (1, lambda of: float(math.floor(of)) if math.isfinite(of) else of),
     "ceil": (1, lambda of: float(math.ceil(of)) if math.isfinite(of) else of),
-}
+}  # fmt: skip
 #: Functions whose last place may differ between two machines.
-ROUGH = {"ln", "log2", "log10", "exp"}
+ROUGH = {"exp", *LOGARITHMS}
 
 
 def evaluated(tree: Any, numbers: Callable[[int], float]) -> float:
@@ -133,8 +127,40 @@ def values(tree: Any, numbers: Callable[[int], float]) -> list[float]:
 
 
 def bounds(tree: Any) -> Ends:
-    """Between what a tree lies whatever its noisy numbers are."""
-    return enclosed(tree, lambda part: ANY if part[0] == "statistic" else None)
+    """Between what a tree lies whatever its noisy numbers are: where there is nobody, a mean is passed over."""
+
+    def known(part: Any) -> Ends | None:
+        if part[0] == "coalesce":
+            there = up_to(part[1:], lambda each: not nullable(each) and "within" not in text(each))
+            return hull(*zip(*(bounds(each) for each in there), strict=True))
+        return ANY if part[0] == "statistic" else None
+
+    return enclosed(tree, known)
+
+
+def limits(tree: Any) -> list[float] | None:
+    """The same, where it has two ends."""
+    least, most = bounds(tree)
+    return [least, most] if least != most and math.isfinite(least) and math.isfinite(most) else None
+
+
+def up_to(parts: list[Any], is_last: Callable[[Any], bool]) -> list[Any]:
+    """Some parts up to the first one that is the last, or all."""
+    return parts[: next((place for place, part in enumerate(parts, 1) if is_last(part)), len(parts))]
+
+
+def is_mean(tree: Any) -> bool:
+    """A sum by a number of rows, which is taken as 1 at least."""
+    return isinstance(tree, list) and tree[0] == "within" and tree[1][0] == "/" and tree[1][2][0] == "greatest"
+
+
+def nullable(tree: Any) -> bool:
+    """Whether a tree can be NULL for some noisy numbers."""
+    if isinstance(tree, float) or tree[0] == "statistic" or is_mean(tree):
+        return False
+    several = tree[0] in ("coalesce", "least", "greatest")
+    parts = map(nullable, tree[1:])
+    return tree[0] in ("/", "sqrt", "exp", "nullif", *LOGARITHMS) or (all(parts) if several else any(parts))
 
 
 def enclosed(tree: Any, ends: Callable[[Any], Ends | None]) -> Ends:
@@ -146,8 +172,14 @@ def enclosed(tree: Any, ends: Callable[[Any], Ends | None]) -> Ends:
     kind, *parts = tree
     of = [enclosed(part, ends) for part in parts]
     low, high = of[0]
-    if kind == "nullif":
-        return low, high
+    if kind in ("nullif", "coalesce"):
+        there = up_to(parts, lambda part: kind == "nullif" or not nullable(part))
+        return hull(*zip(*of[: len(there)], strict=True))
+    if kind in ("least", "greatest"):  # NULL is passed over: only what is never NULL is sure to be compared
+        sure = [ends_ for part, ends_ in zip(parts, of, strict=True) if not nullable(part)]
+        low, high = hull(*zip(*of, strict=True))
+        least = low if kind == "least" else max((one for one, _ in sure), default=low)
+        return least, high if kind == "greatest" else min((two for _, two in sure), default=high)
     if kind == "sqrt":
         of = [(max(low, 0.0), max(high, 0.0))]
     if kind == "abs" or (kind == "*" and parts[0] == parts[1]):
@@ -240,12 +272,18 @@ class Formulas:
             return filled(rule, self.aggregate(kind, dict(zip((*roles, "size"), parts, strict=True))))
         if kind not in RULES or kind == "within" or len(parts) != (RULES[kind][0] or len(parts)) or not parts:
             raise Broken("a formula with unknown or missing parts")
+        if kind == "coalesce" and kind in text(parts):
+            raise Open("coalesce inside of coalesce is not followed here")
         return [kind, *(self.part(part, leaves) for part in parts)]
 
     def statistic(self, number: Any) -> int:
         if not 0 <= whole(number) < len(self.statistics):
             raise Broken("a formula of a statistic that the query does not have")
         return int(number)
+
+    def never_negative(self, number: int) -> bool:
+        kind, *more = self.statistics[number]
+        return kind != "sum" or bool(derive(more[0], self.known)["low"] >= more[1])
 
     def aggregate(self, kind: str, told: Node) -> Node:
         """What the tree of an aggregate is filled with: its statistics, their bounds and their grains."""
@@ -333,7 +371,10 @@ def filled(tree: Any, named: Node) -> Any:
     """A rule with numbers and statistics in the place of their names."""
     if isinstance(tree, str):
         return named[tree] if isinstance(named[tree], list) else float(named[tree])
-    return [tree[0], *(filled(part, named) for part in tree[1:])] if isinstance(tree, list) else tree
+    if not isinstance(tree, list):
+        return tree
+    kind, *parts = tree[0], *(filled(part, named) for part in tree[1:])
+    return parts[1] if [kind, parts[0]] in (["*", 1.0], ["+", 0.0]) else [kind, *parts]
 
 
 def every(test: Any) -> list[Any]:

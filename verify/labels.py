@@ -12,6 +12,7 @@ from itertools import islice, pairwise, product
 from math import prod
 from typing import Any
 
+from formulas import combined
 from relation import Broken, Node, Open, columns, only, operands, plain, step, text, whole
 
 Labels = list[Any]
@@ -37,13 +38,9 @@ def declared(node: Node, schemas: Node) -> dict[str, Node]:
         means = [(name, more[1]) for name, (kind, *more) in node["per-person"] if kind == "mean" and name in known]
         for name, many in means:
             told = known.pop(name)
-            known |= {name: {"type": "decimal", "step": step(told) / many}} if is_number(told) else {}
+            known |= {name: {"type": "decimal", "step": step(told) / many}} if told["type"] in NUMBERS[:2] else {}
         return known
     return inner | brought(node["columns"], declared(node["person"], schemas)) if "person" in node else inner
-
-
-def is_number(told: Node) -> bool:
-    return told["type"] in ("integer", "decimal")
 
 
 def brought(names: list[Any], inner: dict[str, Node]) -> dict[str, Node]:
@@ -58,8 +55,7 @@ def factors(of: Node, named: dict[str, Node]) -> set[Fraction]:
     """What codes may count for: steps of grids, and whole numbers that the expression itself holds (x / 10 * 10)."""
     base = {Fraction(1)} | {step(named[name]) for name in columns(of) if named.get(name, {}).get("type") == "decimal"}
     base |= {Fraction(each) for each in literals(of) if each}
-    few = list(islice(sorted(base), MOST_FACTORS))
-    return {abs(one * two) for one in few for two in few} | {abs(one / two) for one in few for two in few}
+    return {abs(each) for each in combined(set(islice(sorted(base), MOST_FACTORS)))}
 
 
 def literals(of: Node) -> Iterator[int]:
@@ -73,20 +69,18 @@ def literals(of: Node) -> Iterator[int]:
 
 def moments(codes: list[int]) -> Iterator[Labels]:
     """Days, microseconds, and numbers of years, quarters and months, as dates and as midnights."""
-    begun = datetime(1970, 1, 1)
     with suppress(OverflowError, ValueError):
-        yield [(begun + timedelta(microseconds=code)).isoformat(sep=" ") for code in codes]
-    for months in (0, 12, 3, 1):  # of the period that is numbered; 0: days
-        try:
-            if months == 0:
-                days = [(begun + timedelta(days=code)).date().isoformat() for code in codes]
-            else:
-                starts = [divmod(code - (months < 12), 12 // months) for code in codes]
-                days = [date(year, 1 + turn * months, 1).isoformat() for year, turn in starts]
-        except (OverflowError, ValueError):
-            continue
-        yield days
-        yield [f"{day} 00:00:00" for day in days]
+        yield [label(code, {"type": "timestamp"}) for code in codes]
+    with suppress(OverflowError, ValueError):
+        yield from midnights([label(code, {"type": "date"}) for code in codes])
+    for months in (12, 3, 1):  # of the period that is numbered
+        with suppress(OverflowError, ValueError):
+            starts = [divmod(code - (months < 12), 12 // months) for code in codes]
+            yield from midnights([date(year, 1 + turn * months, 1).isoformat() for year, turn in starts])
+
+
+def midnights(days: Labels) -> Iterator[Labels]:
+    yield from (days, [f"{day} 00:00:00" for day in days])
 
 
 def coded(codes: list[int], of: Node, named: dict[str, Node]) -> Iterator[Labels]:
@@ -113,7 +107,7 @@ def label(code: int, told: Node) -> int | float | str:
     """A code of a declared column of numbers, truths or moments."""
     if told["type"] == "boolean":
         return code == 1
-    if told["type"] in ("integer", "decimal"):
+    if told["type"] in NUMBERS:
         return number(code * step(told))
     begun = datetime(1970, 1, 1)
     if told["type"] == "date":
@@ -194,9 +188,8 @@ class Keys:
         if len({text(self.of[key]) for key in own}) > 1:
             raise Open("its words in the text may name several keys")
         # Labels that only the text explains are said to be that elsewhere.
-        return not fits.isdisjoint(own) or (
-            not alone and not fits and any(function(values, places[key]) for key in own)
-        )
+        computed = not alone and not fits and any(function(values, places[key]) for key in own)
+        return computed or not fits.isdisjoint(own)
 
     def groups(self, place: int) -> int:
         return prod(self.sizes[place]) * (1 if self.found is None else len(self.found))

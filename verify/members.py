@@ -117,14 +117,12 @@ def check_plan(plan: Node) -> None:
     for table, told in plan["schemas"].items():
         shaped(told, VERSION, f"the version of {table}")
         check_declared(table, told["declared"])
-        for step in told.get("persons", []):
+        for step in [each for each in told.get("persons", []) if "kinds" in each]:  # an older version says none
             check_kinds(table, step)
 
 
 def check_kinds(table: str, step: Node) -> None:
     """Of each column that identifies people, what it holds: one word of those that sources have."""
-    if "kinds" not in step:  # an older version
-        return
     names = [*listed(step.get("ends", [])), *listed(step.get("person", [])), *listed(step.get("on", []))]
     shaped(step["kinds"], [str], f"the kinds of the columns that identify people in {table}")
     if len(step["kinds"]) != len(names):
@@ -172,6 +170,12 @@ def check_question(told: Node) -> None:
 
 #: What the proof of a batch says of a statement.
 ANSWER = {"statement": int, "question": check_question, "shown": maybe(dict.fromkeys(MARKED, no_objects))}
+
+
+def check_told(proof: Node) -> None:
+    """What a proof says of statements and of public tables."""
+    shaped(proof.get("answers", []), [ANSWER], "a statement of a batch")
+    shaped(proof.get("publics", []), [PUBLIC], "a public table")
 
 
 def check_relation(told: Node) -> None:

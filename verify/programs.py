@@ -33,10 +33,8 @@ def counted(kind: str, stored: Node, axes: list[Any]) -> Node:
         raise Broken("tables by something other than the columns that they name")
     if kind == "publish":
         pairs = [(numbers(level["nodes"]), numbers(groups)) for level in inside["levels"] for groups in level["groups"]]
-        measured = [
-            ["nodes", max(one) + 1, max(two) + 1, len(one), len(two), hashed(one), hashed(two)] for one, two in pairs
-        ]
-        return {"linear": measured, "axes": axes}
+        linear = [["nodes", max(a) + 1, max(b) + 1, len(a), len(b), hashed(a), hashed(b)] for a, b in pairs]
+        return {"linear": linear, "axes": axes}
 
     def factor(size: int, centred: bool) -> list[Any]:
         return (["matrix", 1, hashed([1, -1])] if size == 2 else ["centred", size]) if centred else ["identity", size]

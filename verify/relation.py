@@ -26,12 +26,9 @@ Bounds = tuple[Any, Any, bool]  # low and high, None where there is no bound, an
 TRUE: Node = {"every": []}
 #: The parts that a node of each kind has, no more and no fewer.
 PARTS = {
-    "filter": {"filter", "of"},
-    "public": {"public", "columns", "on", "of"},
-    "person": {"person", "outer", "columns", "of"},
-    "per-person": {"per-person", "by", "of"},
-    "limit": {"limit", "axes", "keys", "columns", "of"},
-}
+    "filter": {"filter", "of"}, "public": {"public", "columns", "on", "of"}, "per-person": {"per-person", "by", "of"},
+    "person": {"person", "outer", "columns", "of"}, "limit": {"limit", "axes", "keys", "columns", "of"},
+}  # fmt: skip
 #: How many arguments an expression has, and how many of them are expressions.
 ARGUMENTS = {
     name: numbers
@@ -125,9 +122,7 @@ def persons(table: str, told: Node) -> str:
     if (last["through"] is not None and len(steps) > 1) or not (last["person"] or last["through"]):
         raise Broken("the path from a table to its persons ends without a person")
     if last["through"] is not None:
-        raise Open(
-            f"an older version of {table}, which does not say which columns of {last['through']} identify people"
-        )
+        raise Open(f"an older version of {table}: it does not say which columns of {last['through']} identify people")
     return f"; in {table} by {' and '.join(last['person'])}"
 
 
@@ -140,9 +135,8 @@ def operands(kind: str, parts: Any) -> list[Node]:
     """The expressions among the arguments of a node, as many as there must be: a condition is none."""
     several = kind in ("first", "least", "greatest") and len(parts) == 1 and len(parts[0]) > 0
     own = parts[0] if several else [part for part in parts if isinstance(part, dict)]
-    if not all(isinstance(part, dict) for part in own) or not (
-        several or ARGUMENTS.get(kind) == (len(parts), len(own))
-    ):
+    are_all = several or ARGUMENTS.get(kind) == (len(parts), len(own))
+    if not are_all or not all(isinstance(part, dict) for part in own):
         raise Broken("an expression with unknown or missing arguments")
     return list(own)
 
@@ -257,7 +251,7 @@ def calendar(kind: str, name: str, day: int) -> int:
     return moment.replace(month=(moment.month - 1) // months * months + 1, day=1).toordinal() - EPOCH
 
 
-def hull(lows: list[Any], highs: list[Any]) -> tuple[Any, Any]:
+def hull(lows: Any, highs: Any) -> tuple[Any, Any]:
     return None if None in lows else min(lows), None if None in highs else max(highs)
 
 
@@ -295,12 +289,10 @@ class Relation:
             if self.is_row and ("person" in node or "per-person" in node or "limit" in node):
                 raise Broken("if each row is a privacy unit, there is no person to join on or group by")
         rules = {"filter": self.filter, "public": self.public, "person": self.person, "per-person": self.per_person}
-        rules |= {"limit": self.limited}
-        kinds = [name for name in rules if name in node]
+        kinds = [name for name in PARTS if name in node]
         if len(kinds) > 1 or (kinds and set(node) != PARTS[kinds[0]]):
             raise Broken("a part of the relation is two things at once")
-        rule_ = rules[kinds[0]] if kinds else self.scan
-        named = rule_(node)
+        named = (rules | {"limit": self.limited}).get("".join(kinds), self.scan)(node)
         self.facts.append(named | {"rows": self.rows, "constant": sorted(self.constant)})
 
     def scan(self, node: Node) -> Node:

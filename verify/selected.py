@@ -98,17 +98,26 @@ def item(words: list[str]) -> tuple[str | None, list[str]]:
     return None, words
 
 
+def apart(words: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Words with a mark in the place of each aggregate, and the words of these, with those of their FILTER."""
+    found, depth, inside = list[str](), 0, list[list[str]]()
+    for place, word in enumerate(words):
+        if depth == 0 and word in AGGREGATE and words[place + 1 : place + 2] == ["("]:
+            inside.append([word])
+            found.append(f"leaf[{len(inside) - 1}]")
+        elif depth or (inside and (word == "filter" or (word == "(" and words[place - 1] in AGGREGATE | {"filter"}))):
+            inside[-1].append(word)
+            depth += (word == "(") - (word == ")")
+        else:
+            found.append(word)
+    return found, inside
+
+
 def outside(words: list[str]) -> list[str]:
     """Words without what is inside of the calls of aggregates and of their FILTER, and without brackets."""
-    left: list[str] = []
-    depth = 0
-    for place, word in enumerate(words):
-        opens = word == "(" and (depth > 0 or (place > 0 and words[place - 1] in AGGREGATE | {"filter"}))
-        if opens or depth:
-            depth += (word == "(") - (word == ")")
-        elif word not in ("(", ")", ",", "filter"):
-            left.append(word)
-    return left
+    found, inside = apart(words)
+    heads = (own[0] for own in inside)
+    return [next(heads) if word.startswith("leaf[") else word for word in found if word not in ("(", ")", ",")]
 
 
 def parsed(words: list[str]) -> Any:
@@ -116,16 +125,7 @@ def parsed(words: list[str]) -> Any:
 
     Sums, products and brackets bind in SQL as they do in Python, whose grammar reads them; nothing is run.
     """
-    found, depth, inside = list[str](), 0, list[list[str]]()
-    for place, word in enumerate(words):
-        if depth == 0 and word in AGGREGATE and words[place + 1 : place + 2] == ["("]:
-            inside.append([word])
-            found.append(f"leaf[{len(inside) - 1}]")
-        elif depth or (inside and word == "filter") or (word == "(" and words[place - 1] in AGGREGATE | {"filter"}):
-            inside[-1].append(word)
-            depth += (word == "(") - (word == ")")
-        else:
-            found.append(word)
+    found, inside = apart(words)
 
     def tree(node: Any) -> Any:
         match node:
@@ -180,7 +180,7 @@ class Spoken:
 
     def __init__(self, question: Node, words: list[str], persons: set[str], known: Node) -> None:
         self.statistics, self.quantiles = (sorted(question[name], key=text) for name in ("statistics", "quantiles"))
-        self.made = dict(made(question["plan"]))
+        self.made, self.words = dict(made(question["plan"])), words
         self.persons, self.nullable = persons, {name.lower() for name, (_, _, null) in known.items() if null}
         self.called, *others = called_tables(words) or [[]]
         if others and others != [self.called] * len(others):
@@ -218,6 +218,8 @@ class Spoken:
             if shape(tree, lambda leaf: self.leaf(leaf, every)) != shape(parsed(words), leaf_of):
                 raise Open("its words in the text say the same in another order, or of other columns")
             return
+        if own["coalesce"] and {"coalesce", "ifnull", "isnull", "nvl"}.isdisjoint(self.words):
+            raise Broken("it takes another number where one is not known, and nothing in the text says so")
         if any(said[name] and own[other] and not own[name] for name in SURE for other in SURE):
             raise Broken("its words in the text name another aggregate than it is computed by")
         raise Open("its words in the text say something else than it is computed by")
@@ -370,9 +372,8 @@ def brought(plan: Node, joins: int) -> Iterator[tuple[str, int]]:
 
 def summed_times(words: list[str]) -> Fraction | None:
     """The number by which a column is multiplied inside of a sum that is all that is said."""
-    found = re.fullmatch(
-        r"sum \( (?:\w+ \. )?\w+ \* ([0-9.]+) \)|sum \( ([0-9.]+) \* (?:\w+ \. )?\w+ \)", " ".join(words)
-    )
+    said = r"sum \( (?:\w+ \. )?\w+ \* ([0-9.]+) \)|sum \( ([0-9.]+) \* (?:\w+ \. )?\w+ \)"
+    found = re.fullmatch(said, " ".join(words))
     return found and Fraction(found[1] or found[2])
 
 

@@ -11,31 +11,35 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from operator import or_
+from operator import add, mul, or_
 from typing import Any
 
+from computed import Group
 from declared import texts
-from ends import short, spread_fits
-from formulas import AGGREGATES, Formulas, bounds, values
+from ends import coarse, is_as_wide, is_nobody, variance
+from formulas import AGGREGATES, Formulas, limits
 from labels import PLAIN, Keys, label, number
 from measured import numbers, ratio
 from relation import Broken, Open, columns, listed, same, step, text, whole
 from selected import AGGREGATE, Spoken, lowered, named, statements, summed_times
-from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, near, to_digits
+from widths import DIGITS_AT, ends_of, half_widths, is_interval, is_shown, to_digits
 
-MARKED = {"columns", "cells", "formulas", "quantiles"}
+MARKED = {"columns", "cells", "formulas", "quantiles", "combined"}
+#: Weights of measurements that are combined are multiples of one over this; so many are combined here.
+MILLION, MOST_COMBINED = 10**6, 7
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-Noise = tuple[list[int], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
+Noise = tuple[list[Any], dict[str, Any], int | None]  # noisy numbers, their law, the threshold that they were shown by
 
 
 class Tables:
     """The tables of an answer, with its question, what is stored of it, and which numbers are said to be which.
 
-    known: the bounds of the columns of its relation.
+    known: the bounds of the columns of its relation. others: earlier measurements that it is combined with.
     """
 
-    def __init__(self, tables: list[Any], proof: Any, plan: Any, stored: Any, known: Any) -> None:
+    def __init__(self, tables: list[Any], proof: Any, plan: Any, stored: Any, known: Any, *others: Any) -> None:
         self.tables, self.question, self.told = tables, proof["question"], proof["shown"]
+        self.together = [each["id"] for each in (stored, *others)] if others else []
         schemas, confidence = plan["schemas"], ratio(plan["confidence"])
         parts, self.doubt = stored["parts"], (1 - confidence) / stored.get("surer", 1)
         self.sets = [Counter(map(text, axes)) for axes in sorted(self.question["sets"], key=text)]
@@ -44,9 +48,11 @@ class Tables:
         self.drawn: dict[tuple[int, int], Noise] = {
             (0, part["answers"]): (part["noisy"], part["law"], part["threshold"]) for part in found
         }
-        for part in [part for part in parts if part["kind"] == "cells"]:
-            noised = zip(part["statistics"], part["noisy"], part["laws"], strict=True)
-            self.drawn |= {(part["place"], number): (noisy, law, None) for number, noisy, law in noised}
+        if any(self.told):  # an older proof tells nothing of what is combined
+            if others and self.question["keys"]:
+                raise Broken("groups whose keys were discovered are not the same in two measurements")
+            own, *more = (vectors(each["parts"]) for each in (stored, *others))
+            self.drawn |= {place: combined([one, *(each[place] for each in more)]) for place, one in own.items()}
         self.bins = {(part["place"], part["quantile"]): part for part in parts if part["kind"] == "bins"}
         self.keys = Keys(self.question, schemas, found[0]["keys"] if found else None)
         self.formulas = Formulas(self.statistics, known, self.keys.named, schemas, plan["text"])
@@ -116,9 +122,7 @@ class Tables:
                 doubt.append(str(problem))
         if left:
             names = ", ".join(map(str, left))
-            doubt.append(
-                f"not told by the proof (sums over other groups, coalesce, several releases together): {names}"
-            )
+            doubt.append(f"not told by the proof (sums over other groups, or an older bundle): {names}")
         if doubt:
             raise Open("; ".join(doubt))
         return "all numbers in data.json follow from measured noisy numbers, at most rounded; all keys are known"
@@ -133,6 +137,8 @@ class Tables:
         ]
         if told is not None and (not columns or not {"columns", "cells"} <= set(told) <= MARKED):
             raise Broken("a table is marked as showing noisy numbers, but shows none, or has unknown members")
+        if told is not None and told.get("combined", []) != self.together:
+            raise Broken("a table is of other measurements than are said to be combined")
         if any("bounds" in table["columns"][place] for place, *_ in told_["columns"]):
             raise Broken("a noisy number has no bounds")
         cells = self.cells(told, len(rows))
@@ -172,6 +178,9 @@ class Tables:
         name = str(table["columns"][place]["name"])
         noisy = [self.drawn[one, statistic][0][group] for one, group in cells]
         laws = [self.drawn[one, statistic][1] for one, _ in cells]
+        for law, row in zip(laws, table["intervals"], strict=True):
+            if "parts" in law and "width" not in law:
+                law["width"] = self.stated(law, row[place], times)
         shown = [row[place] for row in table["rows"]]
         told = list(zip(shown, noisy, laws, strict=True))
         exact = is_shown(told, times)
@@ -184,6 +193,13 @@ class Tables:
         factor = self.factor(statistic, times)
         known = factor == 1 or {factor, 1 / factor} & set(self.formulas.literals)
         return [] if known and exact else [name]
+
+    def stated(self, law: Any, ends: Any, times: Fraction) -> float:
+        """The half width of numbers that are combined, of which an interval has four digits: one for all of a set."""
+        far = float(f"{abs((ends[1] - ends[0]) / 2 / float(times)):.3e}")
+        if not is_as_wide(law["parts"], far, coarse(law["parts"]), 0.0):
+            raise Broken("the confidence intervals of a number that is combined do not match its noise")
+        return far
 
     def factor(self, statistic: int, times: Fraction) -> Fraction:
         """By how much a count or a sum is multiplied, in its own units; of a sum of several columns, in any of theirs.
@@ -199,9 +215,7 @@ class Tables:
     def formula(self, table: Any, place: int, named: list[Any], cells: list[tuple[int, int]]) -> list[str]:
         """A column computed from several noisy numbers, by a tree; its ends say how many digits are shown."""
         tree, name = self.formulas.read(self.formulas.united(named[0])), str(table["columns"][place]["name"])
-        least, most = bounds(tree)
-        limits = [least, most] if least != most and math.isfinite(least) and math.isfinite(most) else None
-        if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits:
+        if self.doubt != DIGITS_AT or table["columns"][place].get("bounds") != limits(tree):
             if named[0][0] in AGGREGATES and self.doubt == DIGITS_AT:
                 raise Broken(f"the bounds of {name} do not follow from its formula")
             raise Open("its digits or its bounds are not those that follow from its formula here")
@@ -214,9 +228,10 @@ class Tables:
                     raise Open("it is computed from numbers by which keys were discovered")
                 return float(values[group]), law
 
-            if not is_computed(row[place], ends[place], values(tree, lambda number: noisy(number)[0]), limits):
+            own = Group(tree, noisy, self.formulas.never_negative)
+            if not own.shows(row[place], ends[place]):
                 raise Broken(f"the numbers of {name} do not follow from the measured ones")
-            if row[place] is not None and not spread_fits(tree, noisy, ends[place]):
+            if not own.fits(row[place], ends[place]):
                 raise Broken(f"the intervals of {name} are not as wide as its noise makes them")
         return []
 
@@ -227,9 +242,8 @@ class Tables:
         told = {"type": grid} if grid in ("date", "timestamp") else {"type": "decimal", "step": grid}
         plain = self.keys.named.get(of["column"]) if "column" in of else None
         if plain is not None and plain["type"] in ("integer", "decimal") and told.get("step") != as_ratio(step(plain)):
-            self.formulas.other_units(
-                ratio(grid) / step(plain) if told["type"] == "decimal" else Fraction(0), "quantile"
-            )
+            times = ratio(grid) / step(plain) if told["type"] == "decimal" else Fraction(0)
+            self.formulas.other_units(times, "quantile")
         if (grid == told["type"] and grid not in self.keys.types(of)) or (
             grid != told["type"] and ratio(grid) not in self.formulas.steps
         ):
@@ -253,12 +267,12 @@ class Tables:
         """Whether a noisy number of rows or persons of a group may be of none, with a confidence of 99%."""
         found = [(number, each) for number, each in enumerate(self.statistics) if each[0] in ("rows", "persons")]
         drawn = [self.drawn[place, number] for number, _ in found if (place, number) in self.drawn]
-        return any(noisy[group] <= max(half_widths(law, Fraction(1, 100))) for noisy, law, _ in drawn)
+        return any(is_nobody(noisy[group], law)[1] for noisy, law, _ in drawn)
 
     def interval(self, ends: Any, threshold: int | None, told: tuple[Any, int, Any], times: Fraction) -> bool:
         """Whether a noisy number's interval is as wide on either side as its law says: nothing stands in its ends."""
         shown, noisy, law = told
-        widths = half_widths(law, self.doubt if threshold is None else self.doubt / 2)
+        widths: list[Any] = half_widths(law, self.doubt if threshold is None else self.doubt / 2)
         return any(is_interval(ends, shown, ends_of(noisy, far, times, threshold)) for far in widths)
 
     def keyed(
@@ -294,6 +308,30 @@ class Tables:
         used, more = [self.sets[place] for place in set(places)], len(self.question["keys"])
         said = {text(list(column)) for column in zip(*held, strict=True)} - self.follow([(one, 0) for one in places])
         return reduce(or_, used, Counter[str]()).total() + more, sum(map(Counter.total, used)) + more, len(said)
+
+
+def vectors(parts: list[Any]) -> dict[tuple[int, int], list[Any]]:
+    """The noisy numbers of cells and their law, by set and statistic."""
+    return {
+        (part["place"], number): own
+        for part in [part for part in parts if part["kind"] == "cells"]
+        for number, *own in zip(part["statistics"], part["noisy"], part["laws"], strict=True)
+    }
+
+
+def combined(told: list[list[Any]]) -> Noise:
+    """Measurements of the same numbers as one: their mean, by inverse variance in whole millionths, and its law."""
+    if len(told) == 1:
+        return told[0][0], told[0][1], None
+    if len(told) > MOST_COMBINED:
+        raise Open("so many measurements are not combined here")
+    inverse = [1 / max(variance(law), 1e-200) for _, law in told]
+    units = [round(MILLION * each / math.fsum(inverse)) for each in inverse]
+    units[units.index(max(units))] += MILLION - sum(units)
+    weights = [unit / MILLION for unit in units]
+    rows = zip(*(noisy for noisy, _ in told), strict=True)
+    parts = [(weight, law) for weight, (_, law) in zip(weights, told, strict=True)]
+    return [reduce(add, map(mul, weights, row)) for row in rows], {"parts": parts}, None
 
 
 def identifying(schemas: Any) -> set[str]:
@@ -370,34 +408,6 @@ class Bins:
 
 def as_ratio(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
-
-
-def is_computed(shown: Any, ends: Any, options: list[float], limits: list[float] | None) -> bool:
-    """Whether a number is one of these values to the digits that its interval leaves; NULL is hidden, and says so.
-
-    A number is hidden where its interval has no end, or says no more than its bounds.
-    """
-    unknown = any(each != each for each in options)
-    if ends is None:
-        return shown is None and limits is None
-    if any(type(end) is not float for end in ends):
-        return False
-    low, high = ends
-    if not all(short(end, low, high) or end in (limits or ()) for end in ends if low < high):
-        return False
-    if shown is None:
-        slack = 0.0 if limits is None else 1e-9 * (limits[1] - limits[0])
-        return unknown or (limits is not None and low <= limits[0] + slack and high >= limits[1] - slack)
-    # The ends were moved away from the number after its digits were chosen, by less than a hundredth.
-    slack = 0.02 * (high - low)
-    return not unknown and any(
-        low <= each <= high
-        and (
-            repr(shown) in near(each, low, high) | near(each, low, high - slack)
-            or (repr(shown) == repr(each + 0.0) and min(each - low, high - each) <= slack)
-        )
-        for each in options
-    )
 
 
 def formed(data: Any, release: str, confidence: Fraction, labels: list[Any], *, public: bool) -> list[Any]:

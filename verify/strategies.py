@@ -96,10 +96,8 @@ def reach(short: Any, written: list[Any]) -> tuple[int, int, int, int]:
 def described(short: Any, written: list[Any]) -> Node:
     """A strategy as it is written whole, by its short form in what was charged."""
     kind, *parts = short
-    if kind == "identity":
-        return {"kind": kind, "size": parts[0]}
-    if kind == "levels":
-        return {"kind": kind, "size": parts[0], "levels": parts[1]}
+    if kind in ("identity", "levels"):
+        return {"kind": kind} | dict(zip(("size", "levels"), parts, strict=kind == "levels"))
     for strategy in written:
         if shortened(strategy) == short:
             return dict(strategy)

@@ -6,27 +6,30 @@ whole numbers, others in the same IEEE operations. What is left open is said whe
 """
 
 import math
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
-from measured import logarithm, power, ratio
+from measured import beyond, logarithm, power, ratio
 from relation import Broken, Open, text
 
 #: At which a number's digits are chosen, whatever confidence its interval is told at.
 DIGITS_AT = Fraction(5, 100)
-#: Tails are computed to more than 50 digits here, and by Discreet to more than 30: where both ends of this lie on one
+#: Tails are computed to more than 35 digits here, and by Discreet to more than 30: where both ends of this lie on one
 #: side of the doubt there is one half width, and where they do not, two.
-TINY = Decimal("1e-30")
-EXACT = Context(prec=90, Emin=-(10**9), Emax=10**9)
-PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534")
+TINY = Fraction(1, 10**30)
 #: Discreet sums the tail of a discrete Gaussian of a smaller variance, and bounds that of others by erfc.
-SUMMED, MOST_VARIANCE, MOST_SQUARE = 64, 10**26, 60
+SUMMED, MOST_VARIANCE = 64, 10**26
 
 
-def half_widths(law: dict[str, Any], doubt: Fraction) -> list[int]:
-    """The smallest width that noise leaves with no more than this doubt: one, or two where digits do not tell."""
+def half_widths(law: dict[str, Any], doubt: Fraction) -> list[Any]:
+    """The smallest width that noise leaves with no more than this doubt: one, or two where digits do not tell.
+
+    Of several noises together the width that their intervals state, which was compared with them.
+    """
+    if "parts" in law:
+        return [law["width"]]
     return _half_widths(law["kind"], text(law.get("scale", law.get("sigma2"))).strip('"'), doubt)
 
 
@@ -35,11 +38,9 @@ def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
     if not 0 < doubt < 1:
         raise Broken("an invalid confidence")
     if kind == "discrete-laplace":  # P(|X| > q) = 2 r^(q + 1) / (1 + r) with r = e^(-1 / scale)
-        scale, found = ratio(size), set()
-        for up in (False, True):
-            far = scale * logarithm(2 / (doubt * (1 + power(-1 / scale, up=not up))), up=up)
-            found.add(max(0, math.ceil(far) - 1))
-        return sorted(found)
+        scale = ratio(size)
+        far = [scale * logarithm(2 / (doubt * (1 + power(-1 / scale, up=not up))), up=up) for up in (False, True)]
+        return sorted({max(0, math.ceil(each) - 1) for each in far})
     sigma2 = ratio(size)
     if not 0 < sigma2 <= MOST_VARIANCE or doubt < Fraction(1, 10**20):
         raise Open("the noise or the confidence is too large or too small to compute widths here")
@@ -48,48 +49,20 @@ def _half_widths(kind: str, size: str, doubt: Fraction) -> list[int]:
     while low < high:  # about there
         middle = (low + high) // 2
         low, high = (low, middle) if math.erfc((middle + 0.5) / root) <= float(doubt) else (middle + 1, high)
-    most = EXACT.divide(Decimal(doubt.numerator), Decimal(doubt.denominator))
-    return sorted({_first(sigma2, low, EXACT.multiply(most, 1 + sign * TINY)) for sign in (-1, 1)})
-
-
-def _first(sigma2: Fraction, guess: int, most: Decimal) -> int:
-    while guess > 0 and tail(sigma2, guess - 1) <= most:
-        guess -= 1
-    while tail(sigma2, guess) > most:
-        guess += 1
-    return guess
+    there = [doubt * (1 + sign * TINY) for sign in (-1, 1)]
+    return sorted({next(far for far in count(max(0, low - 3)) if tail(sigma2, far) <= most) for most in there})
 
 
 @lru_cache(maxsize=4096)
-def tail(sigma2: Fraction, width: int) -> Decimal:
+def tail(sigma2: Fraction, width: int) -> Fraction:
     """P(|X| > width) of a discrete Gaussian, as far as Discreet certifies it: of a larger variance by erfc."""
     if sigma2 >= SUMMED:
-        return erfc((width + Fraction(1, 2)) ** 2 / (2 * sigma2))
-    masses = [minus_exp(k * k / (2 * sigma2)) for k in range(width + 60 + 25 * math.isqrt(int(sigma2) + 1))]
-    beyond = 2 * sum(masses[width + 1 :], Decimal(0))
-    return EXACT.divide(beyond, 1 + 2 * sum(masses[1:], Decimal(0)))
+        return 2 * beyond((width + Fraction(1, 2)) ** 2 / (2 * sigma2))
+    masses = [power(-k * k / (2 * sigma2), up=True) for k in range(width + 60 + 25 * math.isqrt(int(sigma2) + 1))]
+    return 2 * sum(masses[width + 1 :], Fraction(0)) / (1 + 2 * sum(masses[1:]))
 
 
-def minus_exp(value: Fraction) -> Decimal:
-    near = EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
-    return EXACT.exp(-near) if near < 10**6 else Decimal(0)
-
-
-def erfc(square: Fraction) -> Decimal:
-    """erfc of the root of a number: 1 - 2 / sqrt(pi) x e^(-x^2) (1 + 2x^2 / 3 + (2x^2)^2 / (3 5) + ...)."""
-    if square > MOST_SQUARE:
-        return Decimal(0)  # below 1e-27, and no doubt is
-    twice = EXACT.divide(Decimal(2 * square.numerator), Decimal(square.denominator))
-    term = total = odd = Decimal(1)
-    while term > Decimal("1e-85") or odd < 2 * twice:
-        odd += 2
-        term = EXACT.divide(EXACT.multiply(term, twice), odd)
-        total = EXACT.add(total, term)
-    root = EXACT.sqrt(EXACT.divide(2 * twice, PI))
-    return 1 - EXACT.multiply(EXACT.multiply(root, minus_exp(square)), total)
-
-
-def ends_of(noisy: int, far: int, times: Fraction, threshold: int | None) -> tuple[Any, Any] | None:
+def ends_of(noisy: Any, far: Any, times: Fraction, threshold: int | None) -> tuple[Any, Any] | None:
     """The interval of a noisy number times a multiple; of one that was shown by a threshold it begins at 1, mostly."""
     if threshold is not None:
         if times <= 0:
@@ -111,28 +84,26 @@ def is_interval(told: Any, shown: Any, wanted: tuple[Any, Any] | None) -> bool:
     return len(told) == 2 and all(repr(end) in map(repr, each) for end, each in zip(told, own, strict=True))
 
 
-def is_shown(told: list[tuple[Any, int, Any]], times: Fraction) -> bool | None:
+def is_shown(told: list[tuple[Any, Any, Any]], times: Fraction) -> bool | None:
     """Whether numbers are noisy ones times a multiple, with the digits that their noise leaves meaningful.
 
     `told`: shown numbers, noisy ones and their laws. A multiple is computed in floats, in an order that only the text
     of the question says: all rows in one of these two, or else None, if no number is off by more than four last places.
     """
-    if times == 1:
+    if times == 1 and all(type(noisy) is int for _, noisy, _ in told):
         return all(type(shown) is int and shown in whole_numbers(noisy, law) for shown, noisy, law in told)
     if not all(type(shown) is float for shown, _, _ in told):
         return False
     product = [0.0 + float(times) * float(noisy) for _, noisy, _ in told]
-    nearest = [float(times * noisy) for _, noisy, _ in told]
+    nearest = [float(times * Fraction(noisy)) for _, noisy, _ in told]
     for values in (product, nearest):
         pairs = zip(told, values, strict=True)
         if all(repr(shown) in floats(value, noisy, law, times) for (shown, noisy, law), value in pairs):
             return True
-    for shown, noisy, law in told:
-        middle = float(times * noisy)
-        near = [middle + turn * math.ulp(middle) for turn in range(-4, 5)]
-        if not any(repr(shown) in floats(each, noisy, law, times) for each in near):
-            return False
-    return None
+    around = [[middle + turn * math.ulp(middle) for turn in range(-4, 5)] for middle in nearest]
+    rows = zip(told, around, strict=True)
+    is_near = all(any(repr(own[0]) in floats(each, *own[1:], times) for each in nine) for own, nine in rows)
+    return None if is_near else False
 
 
 def whole_numbers(noisy: int, law: dict[str, Any]) -> set[int]:
@@ -141,7 +112,7 @@ def whole_numbers(noisy: int, law: dict[str, Any]) -> set[int]:
     return {round(Fraction(noisy, unit)) * unit for unit in units}
 
 
-def floats(value: float, noisy: int, law: dict[str, Any], times: Fraction) -> set[str]:
+def floats(value: float, noisy: float, law: dict[str, Any], times: Fraction) -> set[str]:
     """A value to two digits of half of what lies between its ends, as text; where they are one, as it is.
 
     There is one, but where the logarithm of that half is a whole number but for the last places of a float, in which

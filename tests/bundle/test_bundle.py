@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import clinic
 import discreet
 from discreet.accounting import events
-from discreet.bundle import bundle_files, manifest, signing_key
+from discreet.bundle import bundle_files, manifest, proof, signing_key
 from discreet.bundle.about import NOT_STATED, About
 from discreet.bundle.card_page import card_cell
 from discreet.bundle.claims import claims_of, claims_of_event, loss_of, parameters
@@ -392,6 +392,25 @@ def test_a_second_measurement_goes_along(made, tmp_path, state):
     assert verify(written(files, tmp_path / "out"), project=project).sound
     assert content_of(project, both.id).sheets[0].rows == both.rows
     assert release.id in json.loads(files["plan.json"])["payloads"]
+
+
+@pytest.mark.usefixtures("independent")
+def test_a_proof_of_an_earlier_build_still_follows(made, tmp_path, state):
+    """It told neither what is combined nor `coalesce`; a proof that tells part of a table is none."""
+    project = discreet.open(made[0].folder)
+    text = "SELECT sex, count(*) AS n, coalesce(avg(age), 0) AS a FROM patients WHERE age < 61 GROUP BY sex"
+    first = project.sql(text).ask(epsilon=1)
+    both = project.again(first.id, epsilon=1)
+    for release in (first, both):
+        files = bundle_files.make_bundle(project, release.id)
+        told = json.loads(files["proof.json"])
+        assert set(told["shown"][0]) == {"columns", "cells", "formulas"} | ({"combined"} if release is both else set())
+        columns = {name: told["shown"][0][name] for name in ("columns", "cells")}
+        earlier, other = (None, columns) if release is both else (columns, columns | {"columns": []})
+        for shown, holds in ((earlier, True), (other, False)):
+            again = signed_again(files, **{"proof.json": proof.proof_bytes(told | {"shown": [shown]})})
+            folder = written(again, tmp_path / f"{release.id} {holds}")
+            assert verify(folder).sound == verify(folder, project=project).sound == holds
 
 
 @pytest.mark.usefixtures("independent")

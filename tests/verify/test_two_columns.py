@@ -24,6 +24,8 @@ ASKED = {
     "quotient": f"SELECT avg(s / n) AS q FROM {PER_PERSON}",
     "quotient of sums": f"SELECT sum(s) / sum(n) AS q FROM {PER_PERSON}",
     "mean of means": "SELECT avg(a) AS q FROM (SELECT id, avg(cost) AS a FROM visits GROUP BY id)",
+    "two means": "SELECT avg(cost) * avg(weight) AS x FROM visits WHERE cost < 40",
+    "a mean that is cut": "SELECT least(avg(cost), 5) AS l, greatest(sum(cost) / count(*), 1) AS g FROM visits WHERE cost < 39",
     "root": "SELECT sqrt(sum(weight) / nullif(count(*), 0)) AS r FROM visits WHERE cost < 42",
     "decimals": "SELECT sum(cost) / count(*) AS q, (sum(cost) + sum(weight)) / count(*) AS r FROM visits WHERE cost < 41",
 }

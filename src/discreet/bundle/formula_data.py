@@ -2,7 +2,7 @@
 
     ["statistic", 2]                      the noisy number of a stored statistic
     ["number", "1/100"]                   a literal of the query
-    ["+", tree, tree]                     also -, *, / and functions by their names
+    ["+", tree, tree]                     also -, *, / and functions by their names, `coalesce` among them
     ["average", total, rows, "1/100"]     an aggregate: its statistics, and the step of its values
     ["var_samp", rows, total, squares, "1/1"]
     ["covar_pop", rows, total of x, total of y, products, "1/1"]
@@ -42,9 +42,6 @@ from discreet.plan.formula import (
 )
 from discreet.sql.typed_expression import DateKind, NumericKind, TimestampKind, TypedExpression
 
-#: Which argument `coalesce` takes hangs on what is hidden.
-_UNTOLD = "coalesce"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormulaTelling:
@@ -54,7 +51,7 @@ class FormulaTelling:
     stored: Sequence[int]
 
     def data(self, formula: Formula) -> list[Any] | None:
-        """The tree of a formula; None where it has a part that no tree tells: windows, conditions, NULL, `coalesce`."""
+        """The tree of a formula; None where it has a part that no tree tells: windows, conditions, NULL."""
         match formula:
             case StatisticRef(index=index, over=None):
                 return ["statistic", self.stored[index]]
@@ -65,7 +62,7 @@ class FormulaTelling:
         match formula:
             case Arithmetic(operator=operator, left=left, right=right):
                 return self._node(operator, (left, right))
-            case Call(name=name, arguments=arguments) if name != _UNTOLD:
+            case Call(name=name, arguments=arguments):
                 return self._node(name, arguments)
             case _:
                 return None
@@ -163,6 +160,11 @@ _REGRESSIONS: dict[str, tuple[tuple[str, ...], Callable[..., Formula]]] = {
     "regr_slope": (("x", "xx", "y", "xy"), slope),
     "regr_intercept": (("x", "xx", "y", "xy"), intercept),
 }
+
+
+def has_fallback(tree: Any) -> bool:
+    """Whether a told tree takes another number where one is unknown."""
+    return isinstance(tree, list) and (tree[:1] == ["coalesce"] or any(map(has_fallback, tree[1:])))
 
 
 def _factor(formula: Formula) -> Fraction:

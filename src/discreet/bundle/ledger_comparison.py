@@ -84,9 +84,8 @@ def _compare_content(
     other_numbers = sheets[int(sampled) :] != content.sheets
     if other_numbers and (same or any(map(_has_other_numbers, sheets[int(sampled) :], content.sheets))):
         return _fails("the numbers differ from those in the ledger")
-    proven = manifest.format == 1 or files.get(proof.NAME) == proof.proof_bytes(
-        proof.proof_of(ledger_plan, ledger=content.ledger, derivation=content.derivation)
-    )
+    expected = proof.proof_of(ledger_plan, ledger=content.ledger, derivation=content.derivation)
+    proven = manifest.format == 1 or files.get(proof.NAME) in map(proof.proof_bytes, proof.accepted_forms(expected))
     if same and not proven:
         return _fails("the proof differs from the one that follows from the ledger")
     if same and not sampled and (changed := _changed_files(files, content, manifest)):
@@ -131,7 +130,7 @@ def _outside(theirs: Cell, ours: Cell, ends: Ends) -> bool:
 
 def _changed_files(files: Files, content: BundleContent, manifest: BundleManifest) -> list[str]:
     """The files that would be others if this Discreet made them now, in the bundle's own format."""
-    later = () if manifest.format > 1 else (proof.NAME, "plan.json")  # a plan's fields were compared above
+    later = (proof.NAME,) if manifest.format > 1 else (proof.NAME, "plan.json")  # compared above: proof, plan's fields
     anew = {
         name: made for name, made in unsigned_files(content).items() if not name.endswith(_PACKED) and name not in later
     }

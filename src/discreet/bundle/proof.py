@@ -4,7 +4,8 @@
     question    what was measured, as the ledger's digest of the question has it
     relation    node by node, how many rows one unit can own; publics: what public tables are said to be
     measured    every noisy vector: sensitivities, law, event, and where its numbers stand
-    shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin
+    shown       which numbers of the tables are one noisy number, a formula of several, or a chosen bin; combined: of
+                which measurements each noisy number is the mean by inverse variance
     steps       of a program: the event of every step, as the ledger has it; axes: of the tables that it measured;
                 contents: of ranges and batches what each step measured, as JSON text; rows: of ranges under a
                 condition the relation whose digest their steps have
@@ -18,7 +19,8 @@ is not signed there.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet import exact
@@ -32,7 +34,7 @@ from discreet.bundle.batch_replay import KIND as BATCH
 from discreet.bundle.batch_replay import batch_queries, batch_readings
 from discreet.bundle.claims import combined_event, loss_of, releases_combined_with
 from discreet.bundle.derivation import derivation_of
-from discreet.bundle.formula_data import FormulaTelling, quantile_data
+from discreet.bundle.formula_data import FormulaTelling, has_fallback, quantile_data
 from discreet.bundle.noise_check import step_contents
 from discreet.kernel.measurement import Measurement
 from discreet.plan import relation
@@ -132,10 +134,11 @@ def answer_derivation(
 ) -> dict[str, Any]:
     """The derivation of an answer to SQL, and which of the numbers shown are one noisy number."""
     measurement = readings[0].measurement
-    measured = [measurement, *(Measurement.from_text(payloads[id_]) for id_ in measurement.also)]
+    others = tuple(Measurement.from_text(payloads[id_]) for id_ in measurement.also)
     inquiry = readings[0].within or readings[0].query.inquiry
     table_schemas = {table: schema_of(table, schemas) for table in schemas}
-    return derivation_of(inquiry, measured, table_schemas) | {"shown": [_shown_numbers(each) for each in readings]}
+    shown = [_shown_numbers(replace(each, others=others)) for each in readings]
+    return derivation_of(inquiry, [measurement, *others], table_schemas) | {"shown": shown}
 
 
 def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
@@ -143,6 +146,7 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
 
     columns: multiples of one statistic, as place, statistic and factor. formulas: place and formula tree. quantiles:
     place, quantile and the values that its codes stand for. `cells` None: the rows are the groups of one set, in order.
+    combined: the measurements whose noisy numbers are combined, where there are several.
     """
     query, order = reading.query, reading.stored_order
     rows = (
@@ -161,16 +165,46 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
         elif output.formula is not None:
             tree = telling.data(output.formula)
             formulas += [] if tree is None else [[place, tree]]
-    if reading.measurement.also or not (columns or formulas or quantiles) or len(rows) > MOST_SHOWN:
+    if not (columns or formulas or quantiles) or len(rows) > MOST_SHOWN:
         return None
     straight = rows == [(0, number) for number in range(len(rows))] and order.sets[0] == 0
     cells = None if straight else [[order.sets[place], group] for place, group in rows]
-    computed = {name: each for name, each in (("formulas", formulas), ("quantiles", quantiles)) if each}
+    combined = [reading.measurement.id, *reading.measurement.also] if reading.measurement.also else []
+    parts = (("formulas", formulas), ("quantiles", quantiles), ("combined", combined))
+    computed = {name: each for name, each in parts if each}
     return {"columns": columns, "cells": cells} | computed
 
 
-def without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
-    """The proof as earlier versions wrote it: of numbers, it says only which are multiples of one noisy number."""
+def accepted_forms(proof: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A proof as it is written, and as earlier versions wrote it."""
+    yield proof
+    earlier = _without_combined_numbers(proof)
+    yield earlier
+    yield _without_formulas(earlier)
+
+
+def _without_combined_numbers(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """The proof without numbers that are combined from several measurements, and without `coalesce`."""
+    earlier = {**proof}
+    if "shown" in proof:
+        earlier["shown"] = [_table_before(table) for table in proof["shown"]]
+    if "answers" in proof:
+        earlier["answers"] = [{**answer, "shown": _table_before(answer["shown"])} for answer in proof["answers"]]
+    return earlier
+
+
+def _table_before(table: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if table is None or "combined" in table:
+        return None
+    formulas = [each for each in table.get("formulas", ()) if not has_fallback(each[1])]
+    others = {name: each for name, each in table.items() if name != "formulas"}
+    if not (others["columns"] or formulas or "quantiles" in others):
+        return None
+    return others | ({"formulas": formulas} if formulas else {})
+
+
+def _without_formulas(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """The proof that, of numbers, says only which are multiples of one noisy number."""
     if "shown" not in proof:
         return {name: each for name, each in proof.items() if name not in ("axes", "contents", "rows", "answers")}
     names = ("columns", "cells")
