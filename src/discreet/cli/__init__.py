@@ -36,7 +36,7 @@ def run() -> None:
 
 
 def _close_undisturbed() -> None:
-    """What is open is closed in a moment, and erased where it is temporary: a second Ctrl-C would only interrupt that."""
+    """Open files are closed in a moment, and temporary ones erased: a second Ctrl-C would only interrupt that."""
     import signal
 
     with suppress(ValueError):  # only a main thread may say so
