@@ -90,7 +90,6 @@ def yardstick() -> float:
 
 def clients_text(folder: Path, path: Path, rows: int) -> str:
     """By how many clients, and with a long ledger; and what this disk and this machine were like meanwhile."""
-    load = os.getloadavg()[0]
     moved = folder / "moved" / "ledger.db"
     long_ledger(moved, SERVER_ROWS)
     with ledger_clients.server(folder) as url:
@@ -107,7 +106,7 @@ def clients_text(folder: Path, path: Path, rows: int) -> str:
         [
             "A question is a charge and a stored answer, two commits; a repeat would be free. Threads ask without a pause; processes of a",
             "machine share its state folder, machines have one each. Server, processes and threads share",
-            f"{os.cpu_count()} cores with whatever else ran (load {load:.0f} before), and a disk whose fsync took",
+            f"{os.cpu_count()} cores with whatever else ran, and a disk whose fsync took",
             f"{ledger_clients.fsync_ms(folder):.1f} ms. CPU is that of the asking process for each question.",
             "",
             heading,

@@ -24,13 +24,12 @@ SHARES = {"page": 64, "price": 20, "price by API": 12, "query": 4}
 
 @dataclass(slots=True, kw_only=True)
 class Load:
-    """What the clients saw, and the machine besides them. busy: the machine's load average when it began."""
+    """What the clients saw, and the CPU seconds of the server."""
 
     seconds: float
     statuses: Counter[int] = field(default_factory=Counter)
     latencies: dict[str, list[float]] = field(default_factory=lambda: {what: [] for what in SHARES})
     server_cpu_s: float = 0.0
-    busy: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, status: int, seconds: float) -> None:
@@ -41,7 +40,7 @@ class Load:
 
 def run_load(server: ConsoleServer, sessions: Sequence[Session], pages: Sequence[Address], *, seconds: float) -> Load:
     """So many requests a second, whether earlier ones were answered or not; each is late from the moment that it was due."""
-    load = Load(seconds=seconds, busy=os.getloadavg()[0])
+    load = Load(seconds=seconds)
     seen = [page for page in pages if page.role == "analyst" and not page.form]
     before, start = server.cpu_s(), time.monotonic() + 0.5
     threads = [
@@ -105,8 +104,8 @@ def load_text(load: Load, *, releases: int) -> str:
     served = [seconds for what, values in load.latencies.items() if what != "query" for seconds in values]
     lines = [
         f"{CLIENTS} clients for {load.seconds:.0f} s, {PER_S} requests a second in all, each due at its time whether the one before was answered or not; "
-        f"grid 250 ms,\n{releases:,} releases in the history. Server and clients on the same {os.cpu_count()} cores, whose load average was "
-        f"{load.busy:.1f} when it began. The limits, for pages\nand prices: p50 below {P50_MS} ms, p99 below {P99_MS:,} ms.\n",
+        f"grid 250 ms,\n{releases:,} releases in the history. Server and clients on the same {os.cpu_count()} cores. "
+        f"The limits, for pages\nand prices: p50 below {P50_MS} ms, p99 below {P99_MS:,} ms.\n",
         "| | requests | p50 | p99 |",
         "|---|---:|---:|---:|",
     ]
