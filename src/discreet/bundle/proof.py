@@ -175,8 +175,12 @@ def _shown_numbers(reading: AnswerReading) -> dict[str, Any] | None:
     return {"columns": columns, "cells": cells} | computed
 
 
-def accepted_forms(proof: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A proof as it is written, and as earlier versions wrote it."""
+def is_accepted(written: bytes | None, proof: Mapping[str, Any]) -> bool:
+    """Whether a proof's bytes are those of `proof`, as it is written now or as earlier versions wrote it."""
+    return any(written == proof_bytes(form) for form in _forms(proof))
+
+
+def _forms(proof: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield proof
     earlier = _without_combined_numbers(proof)
     yield earlier
