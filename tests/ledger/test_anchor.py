@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_only_the_owner_can_read_it(anchor: Anchor):
         pass
     assert anchor.folder.stat().st_mode & 0o777 == 0o700
     assert {path.name: path.stat().st_mode & 0o777 for path in anchor.folder.iterdir()} == {
-        "key": 0o600, "head.json": 0o600, "digests": 0o600, "lock": 0o600,
+        "key": 0o600, "head.json": 0o600, "digests": 0o600, "lock": 0o600, "next": 0o600,
     }  # fmt: skip
 
 
@@ -156,6 +157,29 @@ def test_one_holder_at_a_time(anchor: Anchor):
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
+
+
+def test_whoever_waits_is_not_overtaken_by_one_that_comes_again(anchor: Anchor):
+    """A process that charges without a pause held the lock hundreds of times while another one waited for it once."""
+    turns, over = list[float](), threading.Event()
+
+    def again_and_again() -> None:
+        while not over.is_set():
+            with anchor.lock():
+                turns.append(time.monotonic())
+                time.sleep(0.002)
+
+    thread = threading.Thread(target=again_and_again)
+    thread.start()
+    overtaken = 0
+    for _ in range(20):
+        before = len(turns)
+        with anchor.lock():
+            overtaken += len(turns) - before
+        time.sleep(0.002)  # the other one has the lock again
+    over.set()
+    thread.join()
+    assert overtaken <= 20 * 10
 
 
 def test_a_lock_that_is_never_let_go_is_given_up(anchor: Anchor, monkeypatch: pytest.MonkeyPatch):

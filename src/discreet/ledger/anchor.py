@@ -10,6 +10,7 @@ leaves the head one commit behind at most, and the digests say which entries tha
                                digests    32 bytes for each entry, to find where two histories part
                                path       where the ledger was made, to notice that it is gone
                                lock       held by whoever writes
+                               next       held by the one that gets the lock next
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -194,16 +195,14 @@ class Anchor:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the ledger against every other process and thread. Each holder opens its own descriptor."""
-        with _faults():
-            descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _acquire(descriptor)
+        """Hold the ledger against every other process and thread. One of those who wait is next: whoever lets go, and
+        comes again at once, stands behind it.
+        """
+        until = time.monotonic() + WAIT_S
+        with ExitStack() as held:
+            with _flock(self.folder / "next", until, longest_pause=0.005):
+                held.enter_context(_flock(self.folder / "lock", until, longest_pause=0.0005))
             yield
-        finally:
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # not only close: a fork may hold a copy
-            os.close(descriptor)
 
     def _mac(self, body: str) -> str:
         return hmac.digest(self.key, b"head " + body.encode("ascii"), "sha256").hex()
@@ -248,20 +247,34 @@ def has_charged_ledger(where: LedgerLocation, *, practice: bool = False) -> bool
     return False
 
 
-def _acquire(descriptor: int) -> None:
+@contextmanager
+def _flock(path: Path, until: float, *, longest_pause: float) -> Iterator[None]:
+    """Hold the lock on a file. Each holder opens its own descriptor."""
+    with _faults():
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _acquire(descriptor, until, longest_pause)
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # not only close: a fork may hold a copy
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, until: float, longest_pause: float) -> None:
     """Take the lock, asking again and again: a blocking call could not be given up."""
-    deadline, pause = time.monotonic() + WAIT_S, 0.0005
+    pause = 0.0002
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            if time.monotonic() > deadline:
+            if time.monotonic() > until:
                 raise LedgerFault(
                     "another process has locked the ledger and does not release it", hint="wait and repeat"
                 ) from None
             time.sleep(pause)
-            pause = min(0.01, pause * 1.5)
+            pause = min(longest_pause, pause * 1.5)
         except OSError as fault:
             raise LedgerFault("the ledger cannot be locked") from fault
 
