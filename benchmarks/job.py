@@ -64,7 +64,7 @@ ALL = (
     Benchmark(name="curves", limit_s=4 * 3600, alone=False),
     Benchmark(name="dependence", limit_s=4 * 3600, quick_s=600, words=("--peers", "--fits=5"), alone=False),
     Benchmark(name="shapes", limit_s=3600, alone=False),
-    Benchmark(name="undeclared", limit_s=3600, alone=False),
+    Benchmark(name="undeclared", limit_s=3600, words=("--fits=6",), alone=False),
     Benchmark(name="persons", limit_s=3600),
     Benchmark(name="lab", limit_s=3600, quick_s=1200),
     Benchmark(name="suppression", limit_s=1800, alone=False),
