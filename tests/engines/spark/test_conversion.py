@@ -161,13 +161,13 @@ def test_whole_numbers_and_truths(spark_engine):
     check(spark_engine, [INTEGER, AGE, FLAG, TEXT, WORD, GRIDS[0]], SparkKind(family="boolean"), array, _given(array))
 
 
-@pytest.mark.parametrize(("digits", "scale"), [(20, 3), (38, 0), (38, 18), (5, 2)])
+@pytest.mark.parametrize(("digits", "scale"), [(20, 3), (38, 0), (38, 18), (5, 2), (9, 2), (34, 0), (30, 6)])
 def test_decimals(spark_engine, digits, scale):
     sized = [CHANCE.randint(-(10**size) + 1, 10**size - 1) for size in range(1, digits + 1) for _ in range(3)]
     values = [None, *(Decimal(value).scaleb(-scale) for value in sized), Decimal(7), Decimal(1), Decimal(0)]
     array = pa.array(values, pa.decimal128(digits, scale))
-    columns = [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, *GRIDS[:4]]
-    check(spark_engine, columns, SparkKind(family="decimal", scale=scale), array, _given(array))
+    columns = [INTEGER, AGE, FLAG, TEXT, WORD, TENTHS, MICROS, *GRIDS[:4]]
+    check(spark_engine, columns, SparkKind(family="decimal", precision=digits, scale=scale), array, _given(array))
 
 
 def test_moments_as_texts(spark_engine):

@@ -174,13 +174,26 @@ def _steps(units: str, divisor: int) -> str:
 
 
 def _decimal(column: NumberColumn, value: str, kind: SparkKind) -> str:
-    """A decimal by its text, which under ANSI is without an exponent."""
+    """A decimal: by a product that holds all of its digits, else by its text, which under ANSI has no exponent."""
+    is_whole = column.type == "integer"
+    _, scale, divisor = (0, 0, 1) if is_whole else decimal_form(column)
+    if divisor == 1 and not (is_whole and kind.scale) and kind.precision + scale + 2 <= 38:
+        return _scaled(value, kind, scale, most_digits=19 if is_whole else len(str(_largest(column))))
     shown = f"CAST({value} AS STRING)"
     if kind.scale:
         whole = f"trim(TRAILING '0' FROM {shown}) LIKE '%.'" if column.type == "integer" else f"{value} IS NOT NULL"
     else:
         whole = f"{value} IS NOT NULL"
     return f"CASE WHEN {whole} THEN {_plain(column, shown)} END"
+
+
+def _scaled(value: str, kind: SparkKind, scale: int, *, most_digits: int) -> str:
+    """A decimal times a power of ten, halves away from zero; what has more digits before the point is far."""
+    units = f"CAST({value} * {10**scale}BD AS {WIDE})"
+    if kind.precision - kind.scale <= most_digits:
+        return units
+    least, far = f"{10**most_digits}BD", f"CAST({FAR} AS {WIDE})"
+    return f"CASE WHEN {value} >= {least} THEN {far} WHEN {value} <= -{least} THEN 0 - {far} ELSE {units} END"
 
 
 def _plain(column: NumberColumn, shown: str) -> str:

@@ -125,5 +125,5 @@ def _decimal(precision: int, scale: int, shown: str) -> SparkColumn:
     if precision > 38 or scale < 0:
         return _column("binary", None, shown)
     proposed = "integer" if scale == 0 else "decimal"
-    kind = SparkKind(family="decimal", scale=scale)
+    kind = SparkKind(family="decimal", precision=precision, scale=scale)
     return _column(f"decimal({precision},{scale})", kind, shown, exact=scale == 0, proposed=proposed)

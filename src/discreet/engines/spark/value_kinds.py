@@ -14,12 +14,13 @@ Family = Literal["boolean", "integer", "decimal", "float", "double", "days", "mo
 class SparkKind:
     """What SQL of a value holds: for a moment, which is a whole number, its unit and whether it names a zone.
 
-    `scale`: the places of a decimal.
+    `precision`, `scale`: the digits and the places of a decimal.
     """
 
     family: Family
     unit_ns: int = 1000
     zoned: bool = False
+    precision: int = 38
     scale: int = 0
 
 
