@@ -52,8 +52,8 @@ class Benchmark:
 
 
 #: What is not here, since it alone would take an hour: 100 million rows on Spark.
-#: In order: what peers take part in, what is about Discreet alone, and what counts errors, the shortest first. Together the quick limits are larger than the ten
-#: minutes that a quick run takes: each is what a busy machine is allowed.
+#: In order: what peers take part in, what is about Discreet alone, and what counts errors, the shortest first. Together
+#: the quick limits are larger than the ten minutes that a quick run takes: each is what a busy machine is allowed.
 ALL = (
     Benchmark(name="noise", limit_s=1800, quick_s=600),
     Benchmark(name="sql", limit_s=4 * 3600, quick_s=2400),
@@ -125,7 +125,7 @@ class Started:
 
     def __init__(self, command: Sequence[str], name: str, limit_s: float, *, alone: bool) -> None:
         print(f"bench: {name}", file=sys.stderr, flush=True)
-        self.name, self._limit_s, self._alone = name, limit_s, alone
+        self.name, self._limit_s, self.alone = name, limit_s, alone
         self._start, self._busy = time.monotonic(), busy_s() if alone else None
         self._process = subprocess.Popen(command, stdout=sys.stderr, start_new_session=True)
 
@@ -138,7 +138,7 @@ class Started:
             code, late = 1, True
         if code is None:
             return None
-        if self._alone and self.adopts:
+        if self.alone and self.adopts:
             _wait_for_orphans()
         cpu_s, busy = _children_s() - used, busy_s()
         others = None
@@ -212,7 +212,7 @@ def one_by_one_or_together(benchmarks: Sequence[Benchmark], *, quick: bool, fold
     waiting, running = list(benchmarks), list[Started]()
     try:
         while waiting or running:
-            while waiting and len(running) < (1 if waiting[0].alone else os.cpu_count() or 1):
+            while waiting and len(running) < (1 if _is_alone(waiting[0], running) else os.cpu_count() or 1):
                 each = waiting.pop(0)
                 words = ["--quick"] if quick else list(each.words)
                 command = [sys.executable, str(folder / f"bench_{each.name}.py"), *words]
@@ -225,6 +225,11 @@ def one_by_one_or_together(benchmarks: Sequence[Benchmark], *, quick: bool, fold
     finally:
         for one in running:
             one.stop()
+
+
+def _is_alone(following: Benchmark, running: Sequence[Started]) -> bool:
+    """Whether nothing may run beside what follows, or beside what runs."""
+    return following.alone or any(one.alone for one in running)
 
 
 def _limit_s(each: Benchmark, quick: bool) -> float | None:

@@ -62,7 +62,8 @@ def test_what_measures_time_runs_alone_and_the_others_side_by_side(tmp_path, mon
     monkeypatch.setattr(job.os, "cpu_count", lambda: 2)
     log = tmp_path / "log"
     write = f"log = open({str(log)!r}, 'a'); name = __file__[-4:-3]"
-    alone = f"{write}; log.write(name); log.flush(); import time; time.sleep(0.2); log.write(name)"
+    met = f"list(pathlib.Path({str(tmp_path)!r}).glob('met-*'))"
+    alone = f"import pathlib, time; {write}; log.write(name); log.flush(); time.sleep(0.5); log.write('!' if {met} else name)"
     meets = (
         f"import pathlib, time\nhere = pathlib.Path({str(tmp_path)!r})\n(here / ('met-' + __file__[-4:-3])).touch()\n"
         "while len(list(here.glob('met-*'))) < 2: time.sleep(0.01)\n"
