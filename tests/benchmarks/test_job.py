@@ -17,6 +17,12 @@ from records import BELOW_LIMITS
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(autouse=True)
+def _adopts_nobody(monkeypatch):
+    """Adopting cannot be undone: a process of tests that did it would wait for the servers of other tests."""
+    monkeypatch.setattr(job, "adopt_orphans", lambda: None)
+
+
 def bench(folder, name, text):
     (folder / f"bench_{name}.py").write_text(text)
     return Benchmark(name=name, limit_s=60, quick_s=60)
