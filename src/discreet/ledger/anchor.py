@@ -199,9 +199,9 @@ class Anchor:
         comes again at once, stands behind it.
         """
         until = time.monotonic() + WAIT_S
-        with ExitStack() as held:
+        with ExitStack() as stack:
             with _flock(self.folder / "next", until, longest_pause=0.005):
-                held.enter_context(_flock(self.folder / "lock", until, longest_pause=0.0005))
+                stack.enter_context(_flock(self.folder / "lock", until, longest_pause=0.0005))
             yield
 
     def _mac(self, body: str) -> str:
